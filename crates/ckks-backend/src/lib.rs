@@ -1,0 +1,16 @@
+//! One trait for every library under test.
+//!
+//! A trial is always the same sequence, each step timed apart by the caller:
+//! `open` → [`Backend::generate_keys`] → [`Backend::prepare`] → (with `--ahead`:
+//! [`Backend::evaluate_ahead`]) → [`Backend::encrypt`] → [`Backend::evaluate`] →
+//! [`Backend::decrypt`]. A backend holds both sides of the protocol, client and server, because
+//! it exists to measure them; the service keeps them in separate processes.
+
+mod error;
+mod trial;
+
+pub use error::BackendError;
+pub use trial::{
+    Backend, Counts, Description, EvaluationReport, KeyReport, Packing, ParameterReport, Phase,
+    PlanChoice, PlanReport, Predicted, PrepareReport, TransferReport, TrialSpec,
+};

@@ -1,0 +1,260 @@
+//! The steps of a trial and what each reports.
+
+use crate::BackendError;
+use serde::{Deserialize, Serialize};
+use tensor_io::{InputBatch, WeightMatrix};
+
+/// Which packing plan to use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlanChoice {
+    /// The cheapest plan of the cost model.
+    Auto,
+    /// Packed diagonals, the cheapest layout of the cost model.
+    Diagonal,
+    /// Diagonals of the matrix padded to a power-of-two square, real slots, as in the published
+    /// comparison's baseline.
+    DiagonalSquare,
+}
+
+/// Everything a backend needs to know before it makes keys.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// Input width (rows of W in `y = xW`).
+    pub d_in: usize,
+    /// Output width.
+    pub d_out: usize,
+    /// Independent vectors per evaluation.
+    pub batch: usize,
+    /// Packing plan.
+    pub plan: PlanChoice,
+    /// Parameter set by name; `None` for the backend's default.
+    pub params: Option<String>,
+    /// Worker threads.
+    pub threads: usize,
+    /// Split evaluation into an ahead-of-time and an online part.
+    pub ahead: bool,
+    /// Copies of the prepared layer that evaluations rotate through (1 = warm).
+    pub replicas: usize,
+    /// Largest acceptable absolute error, for the refusal before the run.
+    pub gate: f64,
+    /// Seed for reproducible randomness, benchmark runs only.
+    pub seed: u64,
+}
+
+/// What kind of work a plan does, for one evaluation of the whole batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Key switches (rotations that are not free).
+    pub key_switches: u64,
+    /// Of which baby steps (hoisted).
+    pub baby_steps: u64,
+    /// Of which giant steps.
+    pub giant_steps: u64,
+    /// Plaintext-ciphertext products.
+    pub plaintext_products: u64,
+    /// Number-theoretic transforms of N points over one prime.
+    pub ntts: u64,
+    /// Ciphertexts the client sends.
+    pub input_ciphertexts: u64,
+    /// Ciphertexts the server sends.
+    pub output_ciphertexts: u64,
+    /// Distinct Galois keys.
+    pub galois_keys: u64,
+}
+
+/// The packing in words and numbers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Packing {
+    /// `diagonal` or `diagonal-square`.
+    pub name: String,
+    /// One line for people: folding, copies, splits.
+    pub layout: String,
+    /// Baby steps per giant step, n1.
+    pub n1: usize,
+    /// Giant steps of the busiest output, n2.
+    pub n2: usize,
+    /// Vectors that share one ciphertext.
+    pub vectors_per_ciphertext: usize,
+}
+
+/// Parameters with their security argument.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ParameterReport {
+    /// Name of the set.
+    pub name: String,
+    /// Ring degree N.
+    pub ring_degree: usize,
+    /// Ciphertext primes.
+    pub q: Vec<u64>,
+    /// Key-switching primes.
+    pub p: Vec<u64>,
+    /// log2(QP), rounded up to hundredths.
+    pub log_qp: f64,
+    /// Largest log2(QP) that the security table allows at this N.
+    pub security_limit: u32,
+    /// Table, row and level in words.
+    pub security_note: String,
+    /// Secret distribution in words.
+    pub secret: String,
+    /// Error distribution in words.
+    pub error: String,
+    /// SHA-256 of the canonical description, hex.
+    pub digest: String,
+}
+
+/// What `plan` prints and what every report carries.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlanReport {
+    /// The packing.
+    pub packing: Packing,
+    /// Counts per evaluation of the batch.
+    pub counts: Counts,
+    /// Rotation steps that need a key, ascending.
+    pub rotation_steps: Vec<i64>,
+    /// Serialised bytes of all evaluation keys.
+    pub key_bytes: u64,
+    /// Expanded evaluation keys in the server's memory, bytes.
+    pub key_memory_bytes: u64,
+    /// Prepared weights in memory, bytes (one replica).
+    pub prepared_bytes: u64,
+    /// Largest memory of the whole trial, predicted, bytes.
+    pub peak_memory_bytes: u64,
+    /// Upload of the whole batch, bytes.
+    pub upload_bytes: u64,
+    /// Download of the whole batch, bytes.
+    pub download_bytes: u64,
+    /// Root mean square error predicted for the synthetic data of this shape.
+    pub predicted_rms_error: f64,
+    /// Evaluation seconds predicted by the cost model, one thread.
+    pub predicted_seconds: f64,
+    /// Why this packing was chosen: the alternatives and their predicted cost.
+    pub reasons: Vec<String>,
+}
+
+/// Who is under test.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Description {
+    /// Name given to `--lib`.
+    pub library: String,
+    /// Version of the library.
+    pub version: String,
+    /// `cpu` or a GPU's name.
+    pub device: String,
+    /// Kernels chosen at run time, e.g. `avx512`.
+    pub kernels: String,
+    /// Parameters.
+    pub parameters: ParameterReport,
+    /// The plan.
+    pub plan: PlanReport,
+}
+
+/// After key generation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct KeyReport {
+    /// Serialised bytes of all evaluation keys, measured.
+    pub key_bytes: u64,
+    /// Number of Galois keys.
+    pub galois_keys: u64,
+}
+
+/// After weight preparation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PrepareReport {
+    /// Prepared weights in memory, bytes (one replica), measured.
+    pub prepared_bytes: u64,
+    /// log2 of the weights' scale Δw.
+    pub log_weight_scale: f64,
+    /// Diagonals left out because they are zero.
+    pub zero_diagonals: u64,
+}
+
+/// Bytes that crossed the boundary for the whole batch.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TransferReport {
+    /// Serialised bytes, measured.
+    pub bytes: u64,
+}
+
+/// One phase inside an evaluation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Phase {
+    /// Name, e.g. `multiply-accumulate`.
+    pub name: String,
+    /// Wall seconds.
+    pub seconds: f64,
+    /// Bytes streamed from memory by design, if the phase is bound by them.
+    pub bytes: Option<u64>,
+}
+
+/// After an evaluation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EvaluationReport {
+    /// Phases in order; their sum is at most the step's wall time.
+    pub phases: Vec<Phase>,
+    /// Serialised bytes of the answers for the whole batch (0 for the ahead-of-time part).
+    pub download_bytes: u64,
+}
+
+/// Error predicted for the values actually encrypted, by the closed forms.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Predicted {
+    /// Root mean square over all outputs of the batch.
+    pub rms: f64,
+    /// Largest per-output standard deviation times 6.
+    pub six_sigma: f64,
+}
+
+/// A library under test. Methods are called in the order the crate's documentation gives;
+/// `evaluate_ahead`, `encrypt`, `evaluate`, `decrypt` repeat for every trial.
+pub trait Backend: Send {
+    /// Library, device, parameters and plan.
+    fn describe(&self) -> Description;
+
+    /// Client: secret key and all evaluation keys; serialises them, and the server loads them.
+    ///
+    /// # Errors
+    /// [`BackendError::Library`] when the library fails.
+    fn generate_keys(&mut self) -> Result<KeyReport, BackendError>;
+
+    /// Server: turns plaintext weights into what evaluation reads. `progress` is called with a
+    /// fraction from 0 to 1, from any thread.
+    ///
+    /// # Errors
+    /// [`BackendError::Refused`] when overflow, noise or memory is predicted to fail.
+    fn prepare(
+        &mut self,
+        weights: &WeightMatrix,
+        progress: &(dyn Fn(f64) + Sync),
+    ) -> Result<PrepareReport, BackendError>;
+
+    /// Both sides, before the vectors exist: the client draws the one-time seeds of the next
+    /// batch, the server does all work that depends on them alone.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] where a library has no such split.
+    fn evaluate_ahead(&mut self) -> Result<EvaluationReport, BackendError>;
+
+    /// Client: packs, encodes, encrypts and serialises `batch` vectors.
+    ///
+    /// # Errors
+    /// [`BackendError::BadArgument`] for a wrong width or batch, [`BackendError::Refused`] for
+    /// values that would overflow or miss the gate.
+    fn encrypt(&mut self, inputs: &InputBatch) -> Result<TransferReport, BackendError>;
+
+    /// Server: reads the ciphertexts, evaluates, serialises the answers. Where
+    /// [`Backend::evaluate_ahead`] ran for this batch, only the online part.
+    ///
+    /// # Errors
+    /// [`BackendError::Library`] when the library fails.
+    fn evaluate(&mut self) -> Result<EvaluationReport, BackendError>;
+
+    /// Client: reads, decrypts, decodes and unpacks; returns `batch * d_out` values, row by row.
+    ///
+    /// # Errors
+    /// [`BackendError::Library`] when the library fails.
+    fn decrypt(&mut self) -> Result<Vec<f64>, BackendError>;
+
+    /// Error predicted for the last encrypted batch, where the backend has a noise model.
+    fn predicted(&self) -> Option<Predicted>;
+}
