@@ -154,39 +154,46 @@ impl Automorphism {
 
     /// Writes the permuted limb `input` to `output`; both hold N residues.
     pub fn apply(&self, level: SimdLevel, input: &[u32], output: &mut [u32]) {
-        self.apply_with(level, input, output, |_, value, out| *out = value);
+        let output = output.as_chunks_mut::<16>().0;
+        self.for_each_block(level, input, |block, value| output[block] = value);
     }
 
     /// Adds the permuted limb to `output` modulo `q`; both canonical.
     pub fn apply_add(&self, level: SimdLevel, q: u32, input: &[u32], output: &mut [u32]) {
-        self.apply_with(level, input, output, |_, value, out| {
-            for (o, v) in out.iter_mut().zip(value) {
+        let output = output.as_chunks_mut::<16>().0;
+        self.for_each_block(level, input, |block, value| {
+            for (o, v) in output[block].iter_mut().zip(value) {
                 let sum = *o + v;
                 *o = sum.min(sum.wrapping_sub(q));
             }
         });
     }
 
-    /// Hands each permuted block with its destination index to `store`, compiled for `level`.
+    /// Hands each permuted block of 16 residues with its destination index to `sink`, in ascending
+    /// order.
+    ///
+    /// # Panics
+    /// When `input` does not hold N residues: a programming error.
     #[inline(always)]
-    pub fn apply_with(
+    pub fn for_each_block(
         &self,
         level: SimdLevel,
         input: &[u32],
-        output: &mut [u32],
-        store: impl Fn(usize, [u32; 16], &mut [u32; 16]),
+        sink: impl FnMut(usize, [u32; 16]),
     ) {
         let (input, rest) = input.as_chunks::<16>();
-        let output = output.as_chunks_mut::<16>().0;
-        assert!(rest.is_empty() && input.len() == self.blocks.len() && output.len() == input.len());
+        assert!(
+            rest.is_empty() && input.len() == self.blocks.len(),
+            "a limb holds N residues"
+        );
         match level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level comes from run-time detection.
-            SimdLevel::Avx512 => unsafe { self.walk_avx512(input, output, store) },
+            SimdLevel::Avx512 => unsafe { self.walk_avx512(input, sink) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level comes from run-time detection.
-            SimdLevel::Avx2 => unsafe { self.walk_avx2(input, output, store) },
-            _ => self.walk(input, output, store, permute),
+            SimdLevel::Avx2 => unsafe { self.walk_avx2(input, sink) },
+            _ => self.walk(input, sink, permute),
         }
     }
 
@@ -194,40 +201,27 @@ impl Automorphism {
     fn walk(
         &self,
         input: &[[u32; 16]],
-        output: &mut [[u32; 16]],
-        store: impl Fn(usize, [u32; 16], &mut [u32; 16]),
+        mut sink: impl FnMut(usize, [u32; 16]),
         permute: impl Fn(&[u32; 16], &[u32; 16]) -> [u32; 16],
     ) {
-        for (i, (out, &(source, pattern))) in output.iter_mut().zip(&self.blocks).enumerate() {
+        for (i, &(source, pattern)) in self.blocks.iter().enumerate() {
             let pattern = &self.patterns[usize::from(pattern) & 15];
-            store(i, permute(&input[usize::from(source)], pattern), out);
+            sink(i, permute(&input[usize::from(source)], pattern));
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn walk_avx512(
-        &self,
-        input: &[[u32; 16]],
-        output: &mut [[u32; 16]],
-        store: impl Fn(usize, [u32; 16], &mut [u32; 16]),
-    ) {
-        self.walk(input, output, store, |values, pattern| {
+    fn walk_avx512(&self, input: &[[u32; 16]], sink: impl FnMut(usize, [u32; 16])) {
+        self.walk(input, sink, |values, pattern| {
             permute_avx512(values, pattern)
         });
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn walk_avx2(
-        &self,
-        input: &[[u32; 16]],
-        output: &mut [[u32; 16]],
-        store: impl Fn(usize, [u32; 16], &mut [u32; 16]),
-    ) {
-        self.walk(input, output, store, |values, pattern| {
-            permute_avx2(values, pattern)
-        });
+    fn walk_avx2(&self, input: &[[u32; 16]], sink: impl FnMut(usize, [u32; 16])) {
+        self.walk(input, sink, |values, pattern| permute_avx2(values, pattern));
     }
 }
 

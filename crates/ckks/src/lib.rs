@@ -20,6 +20,7 @@ pub mod poly;
 pub mod rounding;
 pub mod security;
 pub mod simd;
+pub mod wire;
 pub mod xof;
 
 pub use ciphertext::{Ciphertext, GaloisKeys, MaskId, SeededCiphertext};
@@ -30,3 +31,4 @@ pub use params::{ParameterDigest, Parameters};
 pub use poly::RnsPoly;
 pub use rounding::Answer;
 pub use rustfft::num_complex::Complex64;
+pub use wire::{Wire, WireError};

@@ -59,6 +59,7 @@ impl SimdLevel {
 
 /// Compiles one plain function for every level and dispatches on a [`SimdLevel`] given as first
 /// argument. The level must come from [`SimdLevel::available`].
+#[macro_export]
 macro_rules! multiversion {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
         $(#[$meta])*
@@ -92,4 +93,4 @@ macro_rules! multiversion {
         }
     };
 }
-pub(crate) use multiversion;
+pub use multiversion;
