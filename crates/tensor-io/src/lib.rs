@@ -1,0 +1,35 @@
+//! Reads weight matrices and input vectors from outside the program, and writes results.
+//!
+//! Everything this crate reads is untrusted: lengths are checked against the real size of the
+//! file (or the size the server states) before memory is reserved for them, and every refusal is
+//! a [`TensorError`] that names the offending value and the way out.
+//!
+//! * [`WeightSource`] names one 2-D tensor in a safetensors file: on disk, behind an HTTP(S) URL,
+//!   or in a Hugging Face Hub repository. [`WeightSource::load`] reads just the header and that
+//!   tensor.
+//! * [`read_npy`] reads a batch of input vectors, [`write_npy_f64`] writes a batch of results.
+//! * [`check_writable`] and [`write_atomically`] guard the output side: an output file appears
+//!   whole or not at all.
+
+mod atomic;
+mod dtype;
+mod error;
+mod header;
+mod http;
+mod hub;
+mod load;
+mod local;
+mod matrix;
+mod npy;
+mod npy_header;
+mod redirect;
+mod source;
+
+pub use atomic::{check_writable, write_atomically};
+pub use dtype::Dtype;
+pub use error::{HeaderDefect, NpyDefect, TensorError};
+pub use hub::{AccessToken, DEFAULT_HUB_ENDPOINT, HubConfig};
+pub use load::{LoadOptions, LoadedMatrix};
+pub use matrix::WeightMatrix;
+pub use npy::{InputBatch, read_npy, write_npy_f64};
+pub use source::WeightSource;
