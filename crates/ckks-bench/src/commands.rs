@@ -1,0 +1,55 @@
+//! The subcommands.
+
+mod document;
+mod libs;
+mod params;
+mod plan;
+pub mod run;
+
+pub use plan::{LayerPlan, PLAN_SCHEMA, PlanDocument};
+
+use crate::cli::{Cli, Command};
+use crate::error::{BenchError, Outcome};
+use crate::interrupt::Interrupt;
+use crate::open::{self, Opener};
+use crate::options::RunOptions;
+use ckks_backend::TrialSpec;
+use std::io::{ErrorKind, Write};
+
+/// Runs the subcommand with the backends of this program.
+///
+/// # Errors
+/// [`BenchError`] where no report could be made; its exit code says why.
+pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
+    let opener: &Opener<'_> =
+        &|library: &str, device: &str, spec: &TrialSpec| open::open(library, device, spec);
+    match cli.command {
+        Command::Run(args) => {
+            open::check(&args.spec.lib, &args.spec.device)?;
+            let options = RunOptions::new(*args, command_line())?;
+            let interrupt = Interrupt::on_ctrl_c()?;
+            run::run(&options, opener, &interrupt, out).map(|finished| finished.outcome)
+        }
+        Command::Plan(args) => plan::plan(&args, opener, out),
+        Command::Params(args) => params::params(&args, out),
+        Command::Libs => libs::libs(out),
+    }
+}
+
+/// The arguments as given, without the path of the program.
+fn command_line() -> Vec<String> {
+    let arguments = std::env::args_os()
+        .skip(1)
+        .map(|text| text.to_string_lossy().into_owned());
+    std::iter::once("ckks-bench".to_owned())
+        .chain(arguments)
+        .collect()
+}
+
+/// Prints; a reader that has seen enough (`| head`) is no failure.
+fn print(out: &mut dyn Write, text: &str) -> Result<(), BenchError> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}

@@ -1,0 +1,18 @@
+//! JSON files.
+
+use crate::error::BenchError;
+use serde::Serialize;
+use std::path::Path;
+use tensor_io::write_atomically;
+
+/// Writes the value to the file given to `--json`, whole or not at all.
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), BenchError> {
+    write_atomically(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        writeln!(file)
+    })
+    .map_err(|source| BenchError::File {
+        flag: "--json",
+        source,
+    })
+}

@@ -1,0 +1,17 @@
+//! The `ckks-bench` program.
+
+use clap::Parser;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = ckks_bench::cli::Cli::parse();
+    match ckks_bench::commands::execute(cli, &mut std::io::stdout()) {
+        Ok(outcome) => ExitCode::from(outcome.exit_code()),
+        Err(error) => {
+            // Nothing is left to do where even this message cannot be shown.
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

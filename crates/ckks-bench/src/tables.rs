@@ -1,0 +1,48 @@
+//! Tables on standard output: at most 100 columns, no colour, ready to paste.
+
+mod configuration;
+mod facts;
+mod libraries;
+mod overview;
+mod parameters;
+mod plan;
+
+pub use configuration::configuration;
+pub use libraries::libraries;
+pub use overview::overview;
+pub use parameters::parameters;
+pub use plan::plan;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+const WIDTH: u16 = 100;
+
+/// A Markdown table whose columns after the first are numbers, aligned to the right.
+fn numbers(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::ASCII_MARKDOWN)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(header.iter().copied());
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// A Markdown table of words.
+fn words(header: &[&str]) -> Table {
+    let mut table = numbers(header);
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    table
+}
+
+/// The table without trailing blanks, with a line end.
+fn text(table: &Table) -> String {
+    let mut text = table.trim_fmt();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,27 @@
+//! Names with a sentence each, in two columns.
+
+use super::{WIDTH, text};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+/// Width of the names.
+const NAME_WIDTH: u16 = 16;
+
+/// The facts, long ones wrapped under themselves.
+pub(super) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
+    for (name, fact) in rows {
+        table.add_row([name.to_owned(), fact]);
+    }
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::Absolute(Width::Fixed(NAME_WIDTH)));
+    }
+    if table.is_empty() {
+        String::new()
+    } else {
+        text(&table)
+    }
+}

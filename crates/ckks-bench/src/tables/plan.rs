@@ -1,0 +1,160 @@
+//! The packing plan of a layer, for `plan` and at the head of every configuration.
+
+use super::facts::facts;
+use crate::trial::margin;
+use crate::units::{bytes, count, plural, scientific, seconds};
+use ckks_backend::{Counts, Description, ParameterReport, PlanReport, TrialSpec};
+
+/// What `ckks-bench plan` says about one layer.
+#[must_use]
+pub fn plan(spec: &TrialSpec, description: &Description) -> String {
+    let plan = &description.plan;
+    let mut text = format!(
+        "{}x{}, batch {}: {} {} on {} ({})\n",
+        spec.d_in,
+        spec.d_out,
+        spec.batch,
+        description.library,
+        description.version,
+        description.device,
+        description.kernels,
+    );
+    let mut rows = vec![
+        ("packing", packing(plan)),
+        ("parameters", parameters(&description.parameters)),
+        ("work", work(&plan.counts)),
+        ("keys", keys(plan)),
+        ("rotation steps", steps(&plan.rotation_steps)),
+        (
+            "weights",
+            format!("{} prepared, per copy", bytes(plan.prepared_bytes)),
+        ),
+        (
+            "transfer",
+            format!(
+                "{} up, {} down for the whole batch",
+                bytes(plan.upload_bytes),
+                bytes(plan.download_bytes)
+            ),
+        ),
+        (
+            "peak memory",
+            format!("{} predicted", bytes(plan.peak_memory_bytes)),
+        ),
+        (
+            "error",
+            format!(
+                "rms {} predicted for the synthetic data; gate {}",
+                scientific(plan.predicted_rms_error),
+                scientific(spec.gate)
+            ),
+        ),
+        (
+            "time",
+            format!(
+                "{} predicted for the evaluation, one thread",
+                seconds(plan.predicted_seconds)
+            ),
+        ),
+    ];
+    rows.extend(plan.reasons.iter().map(|reason| ("reason", reason.clone())));
+    text.push_str(&facts(rows));
+    text
+}
+
+pub(super) fn packing(plan: &PlanReport) -> String {
+    let packing = &plan.packing;
+    format!(
+        "{}: {}; n1 = {}, n2 = {}, {} per ciphertext",
+        packing.name,
+        packing.layout,
+        packing.n1,
+        packing.n2,
+        plural(packing.vectors_per_ciphertext as u64, "vector"),
+    )
+}
+
+pub(super) fn parameters(set: &ParameterReport) -> String {
+    format!(
+        "{}: N = {}, {} + {} primes, log QP = {:.2}, {:.2} below the limit of {} ({})",
+        set.name,
+        set.ring_degree,
+        set.q.len(),
+        set.p.len(),
+        set.log_qp,
+        margin(set),
+        set.security_limit,
+        set.security_note,
+    )
+}
+
+pub(super) fn work(counts: &Counts) -> String {
+    format!(
+        "{} ({} baby, {} giant), {}, {} transforms, {} ciphertexts in, {} out",
+        match counts.key_switches {
+            1 => "1 key switch".to_owned(),
+            several => format!("{} key switches", count(several)),
+        },
+        count(counts.baby_steps),
+        count(counts.giant_steps),
+        plural(counts.plaintext_products, "plaintext product"),
+        count(counts.ntts),
+        count(counts.input_ciphertexts),
+        count(counts.output_ciphertexts),
+    )
+}
+
+fn keys(plan: &PlanReport) -> String {
+    match plan.counts.galois_keys {
+        0 => "none needed".to_owned(),
+        keys => format!(
+            "{}, {} sent, {} expanded in the server's memory",
+            plural(keys, "Galois key"),
+            bytes(plan.key_bytes),
+            bytes(plan.key_memory_bytes)
+        ),
+    }
+}
+
+/// Steps as runs: `1-15, 16-240 by 16`.
+fn steps(steps: &[i64]) -> String {
+    if steps.is_empty() {
+        return "none".to_owned();
+    }
+    let mut parts = Vec::new();
+    let mut rest = steps;
+    while let [first, tail @ ..] = rest {
+        let difference = tail.first().map_or(1, |next| next - first);
+        let run = 1 + rest
+            .windows(2)
+            .take_while(|pair| pair[1] - pair[0] == difference)
+            .count();
+        // Two values are no run.
+        let run = if run > 2 { run } else { 1 };
+        let last = rest[run - 1];
+        parts.push(match (run, difference) {
+            (1, _) => first.to_string(),
+            (_, 1) => format!("{first} to {last}"),
+            _ => format!("{first} to {last} by {difference}"),
+        });
+        rest = &rest[run..];
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_by_hand() {
+        assert_eq!(steps(&[]), "none");
+        assert_eq!(steps(&[5]), "5");
+        assert_eq!(steps(&[1, 2]), "1, 2");
+        assert_eq!(
+            steps(&[1, 2, 3, 4, 8, 12, 16, 99]),
+            "1 to 4, 8 to 16 by 4, 99"
+        );
+        assert_eq!(steps(&[-4, -2, 0, 7]), "-4 to 0 by 2, 7");
+    }
+}

@@ -1,0 +1,133 @@
+//! Numbers for people: three digits and a unit. Sizes are decimal: 1 MB is 10^6 bytes.
+
+/// A duration, e.g. `1.45 ms`.
+#[must_use]
+pub fn seconds(value: f64) -> String {
+    scaled(
+        value,
+        &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+    )
+}
+
+/// A size, e.g. `4.07 GB`.
+#[must_use]
+pub fn bytes(value: u64) -> String {
+    if value < 1000 {
+        return format!("{value} B");
+    }
+    scaled(
+        value as f64,
+        &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")],
+    )
+}
+
+/// A rate, e.g. `23.1 GB/s`.
+#[must_use]
+pub fn bytes_per_second(value: f64) -> String {
+    format!(
+        "{}/s",
+        scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")])
+    )
+}
+
+/// A count with a comma every three digits, e.g. `124,160`.
+#[must_use]
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An error or another small number, e.g. `3.1e-6`.
+#[must_use]
+pub fn scientific(value: f64) -> String {
+    format!("{value:.2e}")
+}
+
+/// A number of ordinary size, e.g. `24,882` or `0.844`; very small and very large ones as
+/// [`scientific`].
+#[must_use]
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        magnitude if (999.5..1e15).contains(&magnitude) => {
+            let sign = if value < 0.0 { "-" } else { "" };
+            format!("{sign}{}", count(magnitude.round() as u64))
+        }
+        magnitude if magnitude >= 1e15 => scientific(value),
+        magnitude if magnitude >= 99.95 => format!("{value:.0}"),
+        magnitude if magnitude >= 9.995 => format!("{value:.1}"),
+        magnitude if magnitude >= 0.9995 => format!("{value:.2}"),
+        magnitude if magnitude >= 0.001 => format!("{value:.3}"),
+        _ if value == 0.0 => "0".to_owned(),
+        _ => scientific(value),
+    }
+}
+
+/// A count with the right form of its noun, e.g. `1 thread`, `2 threads`.
+#[must_use]
+pub fn plural(value: u64, noun: &str) -> String {
+    format!(
+        "{} {noun}{}",
+        count(value),
+        if value == 1 { "" } else { "s" }
+    )
+}
+
+/// The value in the largest unit that leaves at least 1, with three significant digits.
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let Some(&last) = units.last() else {
+        return value.to_string();
+    };
+    // 0.9995 of a unit rounds to 1.00 of it, not to 1000 of the next smaller one.
+    let &(unit, name) = units
+        .iter()
+        .find(|(unit, _)| value >= unit * 0.9995)
+        .unwrap_or(&last);
+    let number = value / unit;
+    let decimals = match number {
+        n if n >= 99.95 => 0,
+        n if n >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{number:.decimals$} {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(seconds(0.001_45), "1.45 ms");
+        assert_eq!(seconds(0.000_999_9), "1.00 ms");
+        assert_eq!(seconds(123.4), "123 s");
+        assert_eq!(seconds(0.0), "0.00 ns");
+        assert_eq!(seconds(99.96e-6), "100 µs");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1000), "1.00 kB");
+        assert_eq!(bytes(4_070_000_000), "4.07 GB");
+        assert_eq!(bytes(8_388_608), "8.39 MB");
+        assert_eq!(bytes_per_second(23.05e9), "23.1 GB/s");
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(124_160), "124,160");
+        assert_eq!(count(1_000_000), "1,000,000");
+        assert_eq!(scientific(3.06e-6), "3.06e-6");
+        assert_eq!(number(0.0), "0");
+        assert_eq!(number(0.8437), "0.844");
+        assert_eq!(number(-1.257), "-1.26");
+        assert_eq!(number(99.96), "100");
+        assert_eq!(number(999.6), "1,000");
+        assert_eq!(number(-24_882.4), "-24,882");
+        assert_eq!(number(2e-5), "2.00e-5");
+        assert_eq!(number(1e30), "1.00e30");
+        assert_eq!(plural(1, "thread"), "1 thread");
+        assert_eq!(plural(2, "thread"), "2 threads");
+    }
+}

@@ -1,0 +1,94 @@
+//! Errors of encrypted linear layers.
+
+use ckks::CkksError;
+use thiserror::Error;
+
+/// Largest width of a layer on either side.
+pub const MAX_WIDTH: usize = 262_144;
+
+/// Why a layer cannot be planned, prepared, packed or evaluated.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum LinearError {
+    /// A width of zero or beyond the limit.
+    #[error("shape {d_in}x{d_out} is out of range: each width must be 1 to {MAX_WIDTH}")]
+    Shape {
+        /// Input width.
+        d_in: usize,
+        /// Output width.
+        d_out: usize,
+    },
+    /// A batch of zero.
+    #[error("a batch must hold at least one vector")]
+    EmptyBatch,
+    /// A count that does not match the plan.
+    #[error("{what}: the plan needs {expected}, {found} were given")]
+    Count {
+        /// What was counted.
+        what: &'static str,
+        /// What the plan needs.
+        expected: usize,
+        /// What was given.
+        found: usize,
+    },
+    /// NaN or infinity in an input vector.
+    #[error(
+        "input vector {vector} holds {value} at index {index}; only finite numbers can be encrypted"
+    )]
+    NotFinite {
+        /// Index of the vector in the batch.
+        vector: usize,
+        /// Index in the vector.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The values are too large for any scale that leaves precision.
+    #[error(
+        "the product would overflow or drown in noise: |x| = {input_norm:.3e} against weights of \
+         norm {weight_norm:.3e} predicts errors of {six_sigma:.1e} (6 sigma), the gate is \
+         {gate:.1e}; scale the vector or the weights down, or raise the gate"
+    )]
+    PredictedError {
+        /// Euclidean norm of the input vector.
+        input_norm: f64,
+        /// Largest column norm of the weights.
+        weight_norm: f64,
+        /// Predicted 6σ.
+        six_sigma: f64,
+        /// The gate.
+        gate: f64,
+    },
+    /// Values whose norm is beyond double precision.
+    #[error("{what} have norm {norm:e}, outside 1e-140 to 1e140; rescale them")]
+    Magnitude {
+        /// What.
+        what: &'static str,
+        /// Their norm.
+        norm: f64,
+    },
+    /// More memory than allowed.
+    #[error(
+        "{what} needs {needed} bytes, {available} are available; use a smaller layer or a machine \
+         with more memory"
+    )]
+    Memory {
+        /// What needs it.
+        what: &'static str,
+        /// Predicted bytes.
+        needed: u64,
+        /// Available bytes.
+        available: u64,
+    },
+    /// The operating system refused memory.
+    #[error("could not reserve {bytes} bytes for prepared weights: {reason}")]
+    Allocation {
+        /// Asked bytes.
+        bytes: u64,
+        /// The system's message.
+        reason: String,
+    },
+    /// See [`CkksError`].
+    #[error(transparent)]
+    Ckks(#[from] CkksError),
+}

@@ -1,0 +1,171 @@
+//! Closed forms for noise and overflow, and the scales that follow from them.
+//!
+//! With σ = 3.19 errors, a uniform ternary secret, D digits of primes near q and key-switching
+//! prime P, each coefficient of a baby-step ciphertext carries noise of variance
+//! `V = f·(D·N·q²σ²/(12P²) + (1 + 2N/3)/12) + σ² + 1/12`, where f is the share of products that
+//! use a rotated input; each slot then N·V. For output k of a plan, with weights `w_k` and input x:
+//!
+//! * encryption and baby steps: `‖w_k‖²·N·V/(2Δx²)`;
+//! * rounding of the weights to integers: `‖x‖²·N/(24Δw²)`, times how often each row is met;
+//! * rounding of the answer to 2^t, with c summed copies: `c·N·(1 + 2N/3)/(24·Δ²)`,
+//!   `Δ = ΔxΔw·2^t/Q`.
+//!
+//! Giant steps act after the product, at scale ΔxΔw, and are negligible.
+//!
+//! **Overflow.** No coefficient exceeds the rms over the slots times the scale
+//! (see [`ckks::encoder`]), and the rms of an output's slots is at most `‖A‖·‖x‖/√n`, where A is
+//! the operator from x to all slots of that output ciphertext. So
+//! `ΔxΔw·‖A‖·‖x‖/√n ≤ 0.98·Q/2` for every output is certain to decrypt right: the product of the
+//! scales is fixed, K = 0.98·(Q/2)·√n/(‖A‖‖x‖), and the error is least at
+//! `Δx/Δw = √(12V)·‖w‖/‖x‖`. Both terms are then proportional to ‖x‖, so the best
+//! `Δw = (K‖x‖/(‖w‖√(12V)))^(1/2)` does not depend on x.
+
+use crate::plan::Plan;
+use crate::shape::Folding;
+use ckks::Context;
+use ckks::security::ERROR_SIGMA;
+
+/// Share of Q/2 that messages may fill; the rest covers all noise, which is below 2^-20 of it.
+const HEADROOM: f64 = 0.98;
+
+/// Noise constants of a plan under a context.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NoiseModel {
+    degree: f64,
+    slots: f64,
+    q_half: f64,
+    /// V: variance of each coefficient of a baby-step ciphertext.
+    coefficient_variance: f64,
+    /// Variance of the answer's rounding on each coefficient, in units of 2^t.
+    answer_variance: f64,
+    /// Scale factor of the answer's rounding, 2^t/Q.
+    answer_factor: f64,
+}
+
+/// Scales for one vector.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct InputScale {
+    /// Δx. Secret: it would leak ‖x‖.
+    pub delta_x: f64,
+}
+
+impl NoiseModel {
+    /// The constants for a plan whose answers are rounded to `answer_bits`.
+    pub fn new(plan: &Plan, context: &Context, answer_bits: u32) -> Self {
+        let n = context.degree() as f64;
+        let counts = plan.counts();
+        let babies: usize = plan.baby_steps().max(1);
+        let rotated = if counts.baby_rotations == 0 {
+            0.0
+        } else {
+            1.0 - 1.0 / babies as f64
+        };
+        let switching = context.parameters().p().map_or(0.0, |p| {
+            let p = f64::from(p.value());
+            let digits: f64 = context
+                .parameters()
+                .q()
+                .iter()
+                .map(|q| (f64::from(q.value()) / p).powi(2))
+                .sum();
+            digits * n * ERROR_SIGMA.powi(2) / 12.0 + (1.0 + 2.0 * n / 3.0) / 12.0
+        });
+        let q = context.parameters().q_product() as f64;
+        Self {
+            degree: n,
+            slots: n / 2.0,
+            q_half: q / 2.0,
+            coefficient_variance: rotated * switching + ERROR_SIGMA.powi(2) + 1.0 / 12.0,
+            answer_variance: (1.0 + 2.0 * n / 3.0) / 12.0,
+            answer_factor: f64::from(answer_bits).exp2() / q,
+        }
+    }
+
+    /// ΔxΔw‖x‖ that fills the modulus, for the largest operator norm over all outputs.
+    fn capacity(&self, operator_norm: f64) -> f64 {
+        HEADROOM * self.q_half * self.slots.sqrt() / operator_norm
+    }
+
+    /// The layer's scale Δw: best for the largest column norm, for any input.
+    pub fn weight_scale(&self, operator_norm: f64, column_norm: f64) -> f64 {
+        if operator_norm == 0.0 || column_norm == 0.0 {
+            return 1.0;
+        }
+        (self.capacity(operator_norm) / (column_norm * (12.0 * self.coefficient_variance).sqrt()))
+            .sqrt()
+    }
+
+    /// The client's scale Δx for a group of vectors of joint norm `input_norm`: the largest that
+    /// cannot overflow.
+    pub fn input_scale(
+        &self,
+        weight_scale: f64,
+        operator_norm: f64,
+        input_norm: f64,
+    ) -> InputScale {
+        if input_norm == 0.0 {
+            // Any scale encodes zero; this one keeps the noise below every gate.
+            return InputScale {
+                delta_x: self.q_half.sqrt(),
+            };
+        }
+        // A zero layer bounds Δx by the input alone: its coefficients must stay below Q/2 too.
+        let product = if operator_norm == 0.0 {
+            f64::INFINITY
+        } else {
+            self.capacity(operator_norm) / (weight_scale * input_norm)
+        };
+        let own = HEADROOM * self.q_half / input_norm;
+        InputScale {
+            delta_x: product.min(own),
+        }
+    }
+
+    /// Standard deviation of the error of one output.
+    pub fn sigma(&self, terms: &ErrorTerms) -> f64 {
+        let fresh = terms.column_norm.powi(2) * self.degree * self.coefficient_variance
+            / (2.0 * terms.delta_x.powi(2));
+        let weights = terms.input_norm.powi(2) * terms.meetings * self.degree
+            / (24.0 * terms.weight_scale.powi(2));
+        let scale = terms.delta_x * terms.weight_scale * self.answer_factor;
+        let answer = terms.copies * self.degree * self.answer_variance / (2.0 * scale.powi(2));
+        (fresh + weights + answer).sqrt()
+    }
+}
+
+/// What the error of one output depends on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ErrorTerms {
+    /// ‖w_k‖, with both rows for folded outputs.
+    pub column_norm: f64,
+    /// ‖x‖ of the group.
+    pub input_norm: f64,
+    /// Δx.
+    pub delta_x: f64,
+    /// Δw.
+    pub weight_scale: f64,
+    /// How often each row is met by the summed slots, at least 1.
+    pub meetings: f64,
+    /// Summed copies.
+    pub copies: f64,
+}
+
+/// Products that a summed slot takes part in over the rows there are: 1 for a dense layout.
+pub(crate) fn meetings(plan: &Plan, output: usize) -> f64 {
+    let output = &plan.outputs()[output];
+    let copies = plan.summed_copies(output) as f64;
+    let products: usize = plan.inputs().iter().map(|i| output.steps(i).len()).sum();
+    let rows = plan.folding().rows(plan.shape()) as f64;
+    (copies * products as f64 / rows).max(1.0)
+}
+
+/// Column norms of the complex matrix, as the noise sees them.
+pub(crate) fn column_norms(
+    folding: Folding,
+    weights: &tensor_io::WeightMatrix,
+    columns: usize,
+) -> Vec<f64> {
+    (0..columns)
+        .map(|k| folding.column(weights, k).norm_sqr().sqrt())
+        .collect()
+}
