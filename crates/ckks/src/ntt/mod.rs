@@ -6,7 +6,15 @@
 //! are canonical residues, so every implementation gives the same bits whatever range it uses
 //! inside.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod kernel;
+#[cfg(target_arch = "x86_64")]
+mod packed;
 mod reference;
 mod tables;
 
+pub use kernel::Kernel;
 pub use tables::NttTable;

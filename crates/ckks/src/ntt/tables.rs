@@ -1,15 +1,18 @@
 //! Twiddle factors of one prime and the choice of kernel.
 
-use super::reference;
+use super::kernel::{Backend, Kernel};
 use crate::error::ParameterError;
 use crate::modulus::{Modulus, primitive_root};
 
 /// Ring degrees that transforms exist for.
-pub const MIN_LOG_DEGREE: u32 = 10;
+pub(super) const MIN_LOG_DEGREE: u32 = 10;
 /// Largest supported log2(N).
-pub const MAX_LOG_DEGREE: u32 = 16;
+pub(super) const MAX_LOG_DEGREE: u32 = 16;
 
 /// Transform of one prime and ring degree.
+///
+/// The fastest kernel of the machine is chosen on construction; [`NttTable::with_kernel`] selects
+/// another one. All give the same bits.
 #[derive(Clone, Debug)]
 pub struct NttTable {
     pub(super) modulus: Modulus,
@@ -23,6 +26,7 @@ pub struct NttTable {
     /// N^-1 mod q.
     pub(super) inv_degree: u32,
     pub(super) inv_degree_shoup: u32,
+    backend: Backend,
 }
 
 impl NttTable {
@@ -53,7 +57,7 @@ impl NttTable {
         let inv_roots = bit_reversed_powers(psi_inv);
         let quotients = |values: &[u32]| values.iter().map(|&w| modulus.shoup(w)).collect();
         let inv_degree = modulus.inv(degree as u32);
-        Ok(Self {
+        let table = Self {
             modulus,
             degree,
             roots_shoup: quotients(&roots),
@@ -62,7 +66,22 @@ impl NttTable {
             inv_roots,
             inv_degree,
             inv_degree_shoup: modulus.shoup(inv_degree),
-        })
+            backend: Backend::Reference,
+        };
+        let backend = Backend::new(Kernel::best(), &table).unwrap_or(Backend::Reference);
+        Ok(Self { backend, ..table })
+    }
+
+    /// The same transform on another kernel, or `None` when this machine cannot run it
+    /// ([`Kernel::available`] lists those that it can).
+    pub fn with_kernel(self, kernel: Kernel) -> Option<Self> {
+        let backend = Backend::new(kernel, &self)?;
+        Some(Self { backend, ..self })
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> Kernel {
+        self.backend.kernel()
     }
 
     /// The prime.
@@ -81,7 +100,7 @@ impl NttTable {
     /// When `values` does not hold exactly N residues: a programming error, not an input error.
     pub fn forward(&self, values: &mut [u32]) {
         assert_eq!(values.len(), self.degree, "an NTT takes exactly N residues");
-        reference::forward(self, values);
+        self.backend.forward(self, values);
     }
 
     /// Values to coefficients, in place. Residues canonical on both sides.
@@ -90,6 +109,6 @@ impl NttTable {
     /// When `values` does not hold exactly N residues: a programming error, not an input error.
     pub fn inverse(&self, values: &mut [u32]) {
         assert_eq!(values.len(), self.degree, "an NTT takes exactly N residues");
-        reference::inverse(self, values);
+        self.backend.inverse(self, values);
     }
 }
