@@ -7,9 +7,12 @@
 //! it exists to measure them; the service keeps them in separate processes.
 
 mod error;
+pub mod native;
+mod registry;
 mod trial;
 
 pub use error::BackendError;
+pub use registry::{LibraryStatus, check, libraries, open};
 pub use trial::{
     Backend, Counts, Description, EvaluationReport, KeyReport, Packing, ParameterReport, Phase,
     PlanChoice, PlanReport, Predicted, PrepareReport, TransferReport, TrialSpec,

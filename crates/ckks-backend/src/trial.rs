@@ -228,6 +228,15 @@ pub trait Backend: Send {
         progress: &(dyn Fn(f64) + Sync),
     ) -> Result<PrepareReport, BackendError>;
 
+    /// Server: makes the further copies of the prepared layer that `replicas` asks for, outside any
+    /// measured stage. Backends that know no copies evaluate warm.
+    ///
+    /// # Errors
+    /// [`BackendError::Library`] when memory runs out.
+    fn replicate(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     /// Both sides, before the vectors exist: the client draws the one-time seeds of the next
     /// batch, the server does all work that depends on them alone.
     ///

@@ -7,27 +7,12 @@ use ckks_backend::{Backend, BackendError, ParameterReport, TrialSpec};
 pub type Opener<'a> = dyn Fn(&str, &str, &TrialSpec) -> Result<Box<dyn Backend>, BackendError> + 'a;
 
 /// What `ckks-bench libs` says about one library.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Library {
-    /// Name for `--lib`.
-    pub name: &'static str,
-    /// Whether it can be opened here.
-    pub available: bool,
-    /// What it is.
-    pub description: &'static str,
-    /// What was looked for, and what to set where it is missing.
-    pub looked_for: String,
-}
+pub use ckks_backend::LibraryStatus as Library;
 
 /// Every library that this program knows.
 #[must_use]
 pub fn libraries() -> Vec<Library> {
-    vec![Library {
-        name: "native",
-        available: false,
-        description: "the engine of this repository, devices: cpu",
-        looked_for: "built in; nothing to install".to_owned(),
-    }]
+    ckks_backend::libraries()
 }
 
 /// Checks that the backend exists, before any file is read for it.
@@ -35,25 +20,7 @@ pub fn libraries() -> Vec<Library> {
 /// # Errors
 /// [`BackendError::NotAvailable`] for an unknown name or device.
 pub fn check(library: &str, device: &str) -> Result<(), BackendError> {
-    let missing = |reason: String| {
-        Err(BackendError::NotAvailable {
-            name: library.to_owned(),
-            reason,
-        })
-    };
-    match (library, device) {
-        ("native", "cpu") => Ok(()),
-        ("native", _) => missing(format!(
-            "it has no device \"{device}\"; give --device cpu or leave --device out"
-        )),
-        _ => {
-            let known: Vec<&str> = libraries().iter().map(|library| library.name).collect();
-            missing(format!(
-                "--lib knows {}; `ckks-bench libs` says what each needs",
-                known.join(", ")
-            ))
-        }
-    }
+    ckks_backend::check(library, device)
 }
 
 /// Opens the backend of that name.
@@ -64,17 +31,13 @@ pub fn check(library: &str, device: &str) -> Result<(), BackendError> {
 pub fn open(
     library: &str,
     device: &str,
-    _spec: &TrialSpec,
+    spec: &TrialSpec,
 ) -> Result<Box<dyn Backend>, BackendError> {
-    check(library, device)?;
-    Err(BackendError::NotAvailable {
-        name: library.to_owned(),
-        reason: "this build does not contain it".to_owned(),
-    })
+    ckks_backend::open(library, device, spec)
 }
 
 /// The parameter sets of the native backend.
 #[must_use]
 pub fn parameter_sets() -> Vec<ParameterReport> {
-    Vec::new()
+    ckks_backend::native::parameter_sets()
 }

@@ -176,7 +176,10 @@ impl Run<'_> {
         let prepared = self.timed(Stage::WeightPreparation, "", durations, prepare, no_phases)?;
         self.configuration.bytes.prepared_weights = Some(prepared.prepared_bytes);
         self.configuration.prepare = Some(prepared);
-        Ok(())
+        backend.replicate().map_err(|error| Stop::Failed {
+            stage: Stage::WeightPreparation,
+            reason: error.to_string(),
+        })
     }
 
     /// Runs the trial and records it, whatever comes of it. Only an interruption before its first

@@ -55,7 +55,6 @@ fn assert_passed(configuration: &Configuration) {
 }
 
 #[test]
-#[ignore = "needs the native backend"]
 fn small_shapes_pass() {
     let (code, report) = report(&["--shape", "5x3,64x64,1x1,7x7", "--trials", "2"]);
     assert_eq!(code, 0);
@@ -79,7 +78,6 @@ fn small_shapes_pass() {
 }
 
 #[test]
-#[ignore = "needs the native backend"]
 fn batches_and_plans_pass() {
     for plan in ["auto", "diagonal", "diagonal-square"] {
         let (code, report) = report(&["--shape", "64x48", "--batch", "3", "--plan", plan]);
@@ -89,7 +87,6 @@ fn batches_and_plans_pass() {
 }
 
 #[test]
-#[ignore = "needs the native backend"]
 fn the_split_passes() {
     let (code, report) = report(&["--shape", "64x64", "--ahead"]);
     assert_eq!(code, 0);
@@ -101,7 +98,6 @@ fn the_split_passes() {
 }
 
 #[test]
-#[ignore = "needs the native backend"]
 fn a_gate_below_the_noise_rejects_without_durations() {
     let (code, report) = report(&["--shape", "64x64", "--gate", "1e-13"]);
     assert_eq!(code, 1);
@@ -127,7 +123,6 @@ fn safetensors(path: &Path, d_out: usize, d_in: usize, values: &[f32]) {
 }
 
 #[test]
-#[ignore = "needs the native backend"]
 fn real_weights_and_vectors_give_their_product() {
     let folder = tempfile::tempdir().unwrap();
     let [model, x, y] = ["m.safetensors", "x.npy", "y.npy"].map(|name| folder.path().join(name));
@@ -146,7 +141,6 @@ fn real_weights_and_vectors_give_their_product() {
 }
 
 #[test]
-#[ignore = "needs the native backend"]
 fn plans_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let json = folder.path().join("plan.json");
@@ -178,7 +172,6 @@ fn plans_are_explained() {
 }
 
 #[test]
-#[ignore = "needs the native backend"]
 fn parameter_sets_are_listed_and_unknown_ones_refused() {
     let (code, stdout, _) = bench(&["params"]);
     assert_eq!(code, 0);

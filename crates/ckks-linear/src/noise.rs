@@ -150,6 +150,53 @@ pub struct ErrorTerms {
     pub copies: f64,
 }
 
+/// The error to expect before weights and vectors are known: x uniform in ±1 and W uniform in
+/// ±1/√d_in, the published experiment's data. The operator's norm is taken as that of a random
+/// matrix of the slot operator's density (row and column norms added; Bai–Yin), with the margin
+/// that the certified bound usually has.
+pub fn expected_rms(plan: &Plan, context: &Context, answer_bits: u32) -> f64 {
+    /// What the certified bound exceeds the norm by, typically.
+    const BOUND_MARGIN: f64 = 1.4;
+    let noise = NoiseModel::new(plan, context, answer_bits);
+    let (d_in, folding) = (plan.shape().d_in() as f64, plan.folding());
+    let folded = if matches!(folding, Folding::Input | Folding::Output) {
+        2.0
+    } else {
+        1.0
+    };
+    let variance = folded / (3.0 * d_in);
+    let rows = folding.rows(plan.shape()) as f64;
+    let vectors = folding.vectors_per_group() as f64;
+    let column_norm = (rows * variance).sqrt();
+    let input_norm = (vectors * d_in / 3.0).sqrt();
+    let mut operator_norm = 0.0f64;
+    for output in plan.outputs() {
+        let entries = rows * output.columns.len() as f64;
+        let per_slot = plan
+            .inputs()
+            .iter()
+            .map(|i| output.steps(i).len())
+            .sum::<usize>() as f64;
+        let per_row = entries / rows;
+        let random = variance.sqrt() * (per_slot.min(rows).sqrt() + per_row.sqrt()) * BOUND_MARGIN;
+        operator_norm = operator_norm.max(random.min((entries * variance).sqrt()));
+    }
+    let weight_scale = noise.weight_scale(operator_norm, column_norm);
+    let InputScale { delta_x } = noise.input_scale(weight_scale, operator_norm, input_norm);
+    let copies = plan
+        .outputs()
+        .first()
+        .map_or(1.0, |o| plan.summed_copies(o) as f64);
+    noise.sigma(&ErrorTerms {
+        column_norm,
+        input_norm,
+        delta_x,
+        weight_scale,
+        meetings: meetings(plan, 0),
+        copies,
+    })
+}
+
 /// Products that a summed slot takes part in over the rows there are: 1 for a dense layout.
 pub(crate) fn meetings(plan: &Plan, output: usize) -> f64 {
     let output = &plan.outputs()[output];

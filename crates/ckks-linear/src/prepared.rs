@@ -164,6 +164,37 @@ impl PreparedLayer {
         self.zero_diagonals
     }
 
+    /// A copy in memory of its own, for measurements that must not find the layer in a cache.
+    ///
+    /// # Errors
+    /// [`LinearError::Allocation`].
+    pub fn duplicate(&self) -> Result<Self, LinearError> {
+        let outputs = self
+            .outputs
+            .iter()
+            .map(|output| {
+                let mut plaintexts = BlockBuffer::zeroed(output.plaintexts.len())?;
+                plaintexts
+                    .blocks_mut()
+                    .copy_from_slice(output.plaintexts.blocks());
+                Ok(PreparedOutput {
+                    steps: output.steps.clone(),
+                    spans: output.spans.clone(),
+                    babies_of_terms: output.babies_of_terms.clone(),
+                    plaintexts,
+                })
+            })
+            .collect::<Result<_, LinearError>>()?;
+        Ok(Self {
+            manifest: self.manifest.clone(),
+            outputs,
+            baby_base: self.baby_base.clone(),
+            babies: self.babies,
+            workspaces: WorkspacePool::default(),
+            zero_diagonals: self.zero_diagonals,
+        })
+    }
+
     /// Refuses parameters other than those the layer was prepared for.
     ///
     /// # Errors
