@@ -21,6 +21,7 @@ use ckks::automorphism::{Automorphism, GaloisElement};
 use ckks::poly::AlignedResidues;
 use ckks::{Ciphertext, Context, GaloisKey, GaloisKeys, RnsPoly, kernels};
 use rayon::prelude::*;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// Queries whose plaintexts are streamed together; more are evaluated in turns.
@@ -199,7 +200,7 @@ enum Rotation<'a> {
     /// With key switching of c1.
     Switched(&'a GaloisKey),
     /// c0 alone is permuted; its c1 was switched ahead of time.
-    Permuted(Automorphism),
+    Permuted(&'a Automorphism),
 }
 
 struct Evaluation<'a> {
@@ -247,7 +248,17 @@ impl<'a> Evaluation<'a> {
             }
             Ok(match query.keys {
                 Some(keys) => Rotation::Switched(keys.get(element, context)?),
-                None => Rotation::Permuted(Automorphism::new(element, context.degree())),
+                None => match layer.automorphisms.get(&step) {
+                    Some(automorphism) => Rotation::Permuted(automorphism),
+                    None => {
+                        let what = "rotations prepared for the online part";
+                        return Err(LinearError::Count {
+                            what,
+                            expected: step,
+                            found: 0,
+                        });
+                    }
+                },
             })
         };
         let most_babies = (0..inputs).map(|i| plan.babies_of(i)).max().unwrap_or(0);
@@ -342,15 +353,14 @@ impl<'a> Evaluation<'a> {
                     let mut scratch = context.buffer(1);
                     context.decompose(|limb| query.c1[input].limb(limb), &mut digits, &mut scratch);
                 }
-                (0..count).into_par_iter().for_each_init(
-                    || SwitchScratch::new(context),
-                    |scratch, step| {
-                        let baby = self.layer.baby_base[input] + step;
-                        let column = q * self.polys;
-                        let place = Place {
-                            arena,
-                            row: baby * self.columns() + column,
-                        };
+                (0..count).into_par_iter().for_each(|step| {
+                    let baby = self.layer.baby_base[input] + step;
+                    let column = q * self.polys;
+                    let place = Place {
+                        arena,
+                        row: baby * self.columns() + column,
+                    };
+                    SwitchScratch::with(context, |scratch| {
                         self.baby(
                             query,
                             input,
@@ -359,8 +369,8 @@ impl<'a> Evaluation<'a> {
                             scratch,
                             &place,
                         );
-                    },
-                );
+                    });
+                });
             }
         }
     }
@@ -491,17 +501,12 @@ impl<'a> Evaluation<'a> {
             .into_par_iter()
             .map(|task| {
                 let mut sum = GiantSum::new(context);
-                let mut scratch = SwitchScratch::new(context);
-                for giant in task * per_task..giants.len().min((task + 1) * per_task) {
-                    self.add_giant(
-                        query,
-                        giant,
-                        &giants[giant][query],
-                        workspace,
-                        &mut sum,
-                        &mut scratch,
-                    );
-                }
+                SwitchScratch::with(context, |scratch| {
+                    for giant in task * per_task..giants.len().min((task + 1) * per_task) {
+                        let rotation = &giants[giant][query];
+                        self.add_giant(query, giant, rotation, workspace, &mut sum, scratch);
+                    }
+                });
                 sum
             })
             .collect();
@@ -596,6 +601,12 @@ struct SwitchScratch {
     limb: AlignedResidues,
 }
 
+thread_local! {
+    /// Kept by each thread between key switches and evaluations: fresh pages cost more than the
+    /// transforms. Holds public values only.
+    static SCRATCH: RefCell<Option<SwitchScratch>> = const { RefCell::new(None) };
+}
+
 impl SwitchScratch {
     fn new(context: &Context) -> Self {
         Self {
@@ -603,6 +614,21 @@ impl SwitchScratch {
             product: context.buffer(2 * context.qp_limbs()),
             limb: context.buffer(1),
         }
+    }
+
+    fn fits(&self, context: &Context) -> bool {
+        self.limb.len() == context.degree()
+            && self.digits.len() == context.decomposition_len()
+            && self.product.len() == 2 * context.qp_limbs() * context.degree()
+    }
+
+    /// Runs `work` with this thread's buffers. `work` must not wait for other tasks, which could
+    /// ask for the same buffers.
+    fn with<T>(context: &Context, work: impl FnOnce(&mut Self) -> T) -> T {
+        SCRATCH.with_borrow_mut(|slot| {
+            let scratch = slot.take().filter(|scratch| scratch.fits(context));
+            work(slot.insert(scratch.unwrap_or_else(|| Self::new(context))))
+        })
     }
 }
 

@@ -9,9 +9,11 @@ use crate::norm::slot_operator_bound;
 use crate::plan::{Giant, Plan, Term};
 use crate::shape::ComplexColumn;
 use crate::workspace::WorkspacePool;
+use ckks::automorphism::{Automorphism, GaloisElement};
 use ckks::kernels;
 use ckks::{Complex64, Context, ParameterDigest, RnsPoly};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tensor_io::WeightMatrix;
 
@@ -67,6 +69,8 @@ pub struct PreparedLayer {
     /// All babies.
     pub(crate) babies: usize,
     pub(crate) workspaces: WorkspacePool,
+    /// Every rotation of the plan, for the online part, which permutes without keys.
+    pub(crate) automorphisms: BTreeMap<usize, Automorphism>,
     zero_diagonals: usize,
 }
 
@@ -135,8 +139,18 @@ impl PreparedLayer {
             column_norms,
             digest,
         };
+        let automorphisms = manifest
+            .plan
+            .rotation_steps()
+            .into_iter()
+            .map(|step| {
+                let element = GaloisElement::rotation(step, context.degree());
+                (step as usize, Automorphism::new(element, context.degree()))
+            })
+            .collect();
         let workspaces = WorkspacePool::default();
         Ok(Self {
+            automorphisms,
             manifest,
             outputs,
             baby_base,
@@ -191,6 +205,7 @@ impl PreparedLayer {
             baby_base: self.baby_base.clone(),
             babies: self.babies,
             workspaces: WorkspacePool::default(),
+            automorphisms: self.automorphisms.clone(),
             zero_diagonals: self.zero_diagonals,
         })
     }

@@ -161,12 +161,17 @@ impl Automorphism {
     /// Adds the permuted limb to `output` modulo `q`; both canonical.
     pub fn apply_add(&self, level: SimdLevel, q: u32, input: &[u32], output: &mut [u32]) {
         let output = output.as_chunks_mut::<16>().0;
-        self.for_each_block(level, input, |block, value| {
-            for (o, v) in output[block].iter_mut().zip(value) {
-                let sum = *o + v;
-                *o = sum.min(sum.wrapping_sub(q));
-            }
-        });
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the level comes from run-time detection.
+            SimdLevel::Avx512 => unsafe { self.add_avx512(q, input.as_chunks::<16>().0, output) },
+            _ => self.for_each_block(level, input, |block, value| {
+                for (o, v) in output[block].iter_mut().zip(value) {
+                    let sum = *o + v;
+                    *o = sum.min(sum.wrapping_sub(q));
+                }
+            }),
+        }
     }
 
     /// Hands each permuted block of 16 residues with its destination index to `sink`, in ascending
@@ -216,6 +221,28 @@ impl Automorphism {
         self.walk(input, sink, |values, pattern| {
             permute_avx512(values, pattern)
         });
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+    fn add_avx512(&self, q: u32, input: &[[u32; 16]], output: &mut [[u32; 16]]) {
+        use std::arch::x86_64::{
+            _mm512_add_epi32, _mm512_loadu_epi32, _mm512_min_epu32, _mm512_permutexvar_epi32,
+            _mm512_set1_epi32, _mm512_storeu_epi32, _mm512_sub_epi32,
+        };
+        let q = _mm512_set1_epi32(q as i32);
+        for (out, &(source, pattern)) in output.iter_mut().zip(&self.blocks) {
+            let pattern = &self.patterns[usize::from(pattern) & 15];
+            // SAFETY: each pointer is to 16 u32 values.
+            unsafe {
+                let values = _mm512_loadu_epi32(input[usize::from(source)].as_ptr().cast());
+                let pattern = _mm512_loadu_epi32(pattern.as_ptr().cast());
+                let moved = _mm512_permutexvar_epi32(pattern, values);
+                let sum = _mm512_add_epi32(moved, _mm512_loadu_epi32(out.as_ptr().cast()));
+                let reduced = _mm512_min_epu32(sum, _mm512_sub_epi32(sum, q));
+                _mm512_storeu_epi32(out.as_mut_ptr().cast(), reduced);
+            }
+        }
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -228,25 +228,11 @@ impl Context {
         if poly.limbs() == 1 {
             return first.iter().map(|&v| u64::from(v)).collect();
         }
+        let mut out = vec![0; first.len()];
         let (q0, q1) = (self.modulus(0), self.modulus(1));
-        let shoup = q1.shoup(self.crt_inverse);
-        let one_shoup = q1.shoup(1);
-        first
-            .iter()
-            .zip(poly.limb(1))
-            .map(|(&low, &high)| {
-                // Garner: x = low + q0·((high - low)·q0^-1 mod q1).
-                let mut low_mod = q1.mul_shoup_lazy(low, 1, one_shoup);
-                if low_mod >= q1.value() {
-                    low_mod -= q1.value();
-                }
-                let mut digit = q1.mul_shoup_lazy(q1.sub(high, low_mod), self.crt_inverse, shoup);
-                if digit >= q1.value() {
-                    digit -= q1.value();
-                }
-                u64::from(low) + u64::from(q0.value()) * u64::from(digit)
-            })
-            .collect()
+        let high = poly.limb(1);
+        kernels::garner(self.level, q0, q1, self.crt_inverse, first, high, &mut out);
+        out
     }
 
     /// A zeroed buffer of `limbs · N` residues.

@@ -182,7 +182,7 @@ pub const fn is_prime(value: u32) -> bool {
         if value == small[i] {
             return true;
         }
-        if value % small[i] == 0 {
+        if value.is_multiple_of(small[i]) {
             return false;
         }
         i += 1;
@@ -260,7 +260,7 @@ pub fn ntt_primes(bits: u32, ring_degree: usize, count: usize) -> Result<Vec<u32
 pub fn primitive_root(modulus: Modulus, ring_degree: usize) -> Result<u32, ParameterError> {
     let q = modulus.value();
     let order = 2 * ring_degree as u64;
-    if order == 0 || u64::from(q - 1) % order != 0 {
+    if order == 0 || !u64::from(q - 1).is_multiple_of(order) {
         return Err(ParameterError::NoRootOfUnity {
             prime: q,
             ring_degree,

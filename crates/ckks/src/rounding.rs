@@ -9,6 +9,7 @@
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
 use crate::error::CkksError;
+use crate::kernels;
 use crate::poly::RnsPoly;
 
 /// Fewest bits of an answer coefficient.
@@ -103,8 +104,12 @@ impl Context {
         let ratio = (1u128 << (bits + 64)) / q;
         let mask = (1u64 << bits) - 1;
         let mut values = self.reconstruct(&poly);
-        for v in &mut values {
-            *v = ((u128::from(*v) * ratio + (1 << 63)) >> 64) as u64 & mask;
+        if let Some(ratio) = u64::try_from(ratio).ok().filter(|r| r >> 62 == 0) {
+            kernels::scale_round(self.level(), ratio, mask, &mut values);
+        } else {
+            for v in &mut values {
+                *v = ((u128::from(*v) * ratio + (1 << 63)) >> 64) as u64 & mask;
+            }
         }
         Ok(values)
     }

@@ -1,9 +1,27 @@
-//! Element-wise kernels over one limb. Each is one plain loop, compiled for every vector level.
+//! Element-wise kernels over one limb. Each is one plain loop, compiled for every vector level;
+//! the hottest have an AVX-512 version of their own.
 //!
 //! Unless said otherwise residues are canonical on both sides.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use crate::modulus::Modulus;
-use crate::simd::multiversion;
+use crate::simd::{SimdLevel, multiversion};
+
+/// Calls the AVX-512 version when the level has one and the length is whole vectors.
+macro_rules! or_avx512 {
+    ($level:expr, $len:expr, $fast:ident($($arg:expr),*), $plain:expr) => {
+        match $level {
+            #[cfg(target_arch = "x86_64")]
+            SimdLevel::Avx512 if $len % avx512::LANES == 0 => {
+                // SAFETY: levels above portable come from run-time detection only.
+                unsafe { avx512::$fast($($arg),*) }
+            }
+            _ => $plain,
+        }
+    };
+}
 
 #[inline(always)]
 fn reduce_once(value: u32, q: u32) -> u32 {
@@ -48,9 +66,18 @@ multiversion! {
     }
 }
 
+/// `a *= b`, point by point.
+pub fn mul_assign(level: SimdLevel, q: Modulus, a: &mut [u32], b: &[u32]) {
+    or_avx512!(
+        level,
+        a.len(),
+        mul_assign(q, a, b),
+        plain_mul_assign(level, q, a, b)
+    );
+}
+
 multiversion! {
-    /// `a *= b`, point by point.
-    pub fn mul_assign(q: Modulus, a: &mut [u32], b: &[u32]) {
+    fn plain_mul_assign(q: Modulus, a: &mut [u32], b: &[u32]) {
         let (qv, q_inv, r2) = (q.value(), q.inverse_mod_word(), q.radix_squared());
         for (a, b) in a.iter_mut().zip(b) {
             let product = montgomery(u64::from(*a) * u64::from(*b), qv, q_inv);
@@ -69,11 +96,31 @@ multiversion! {
     }
 }
 
+/// `out0 = Σ_d digits[d]·k0[d]`, `out1 = Σ_d digits[d]·k1[d]` for one or two digits, with the
+/// key in Montgomery form. `digits` holds the digits one after the other, `key` holds for each
+/// digit its two polynomials. Two products stay below `2q² < q·2^32`.
+pub fn key_product(
+    level: SimdLevel,
+    q: Modulus,
+    digits: &[u32],
+    key: &[u32],
+    out0: &mut [u32],
+    out1: &mut [u32],
+) {
+    or_avx512!(
+        level,
+        if digits.len() == 2 * out0.len() {
+            out0.len()
+        } else {
+            1
+        },
+        key_product(q, digits, key, out0, out1),
+        plain_key_product(level, q, digits, key, out0, out1)
+    );
+}
+
 multiversion! {
-    /// `out0 = Σ_d digits[d]·k0[d]`, `out1 = Σ_d digits[d]·k1[d]` for one or two digits, with the
-    /// key in Montgomery form. `digits` holds the digits one after the other, `key` holds for each
-    /// digit its two polynomials. Two products stay below `2q² < q·2^32`.
-    pub fn key_product(q: Modulus, digits: &[u32], key: &[u32], out0: &mut [u32], out1: &mut [u32]) {
+    fn plain_key_product(q: Modulus, digits: &[u32], key: &[u32], out0: &mut [u32], out1: &mut [u32]) {
         let n = out0.len();
         let (qv, q_inv) = (q.value(), q.inverse_mod_word());
         if digits.len() == 2 * n {
@@ -100,9 +147,24 @@ multiversion! {
     }
 }
 
+/// Lifts residues modulo `from` to the centred range and reduces them modulo `to`.
+pub fn lift_centred(
+    level: SimdLevel,
+    from: Modulus,
+    to: Modulus,
+    input: &[u32],
+    output: &mut [u32],
+) {
+    or_avx512!(
+        level,
+        output.len(),
+        lift_centred(from, to, input, output),
+        plain_lift_centred(level, from, to, input, output)
+    );
+}
+
 multiversion! {
-    /// Lifts residues modulo `from` to the centred range and reduces them modulo `to`.
-    pub fn lift_centred(from: Modulus, to: Modulus, input: &[u32], output: &mut [u32]) {
+    fn plain_lift_centred(from: Modulus, to: Modulus, input: &[u32], output: &mut [u32]) {
         let q = to.value();
         let one_shoup = to.shoup(1);
         let half = from.value() / 2;
@@ -116,13 +178,57 @@ multiversion! {
     }
 }
 
+/// `x = (x - y)·w mod q`.
+pub fn sub_scale(level: SimdLevel, q: Modulus, w: u32, x: &mut [u32], y: &[u32]) {
+    or_avx512!(
+        level,
+        x.len(),
+        sub_scale(q, w, x, y),
+        plain_sub_scale(level, q, w, x, y)
+    );
+}
+
 multiversion! {
-    /// `x = (x - y)·w mod q`.
-    pub fn sub_scale(q: Modulus, w: u32, x: &mut [u32], y: &[u32]) {
+    fn plain_sub_scale(q: Modulus, w: u32, x: &mut [u32], y: &[u32]) {
         let qv = q.value();
         let w_shoup = q.shoup(w);
         for (x, y) in x.iter_mut().zip(y) {
             *x = mul_shoup(x.wrapping_sub(*y).wrapping_add(qv), w, w_shoup, qv);
+        }
+    }
+}
+
+multiversion! {
+    /// The integers below `q0·q1` with residues `low` and `high`, by Garner's formula
+    /// `low + q0·((high - low)·q0^-1 mod q1)`; `inverse` is `q0^-1 mod q1`.
+    pub fn garner(
+        q0: Modulus,
+        q1: Modulus,
+        inverse: u32,
+        low: &[u32],
+        high: &[u32],
+        out: &mut [u64],
+    ) {
+        let (q0v, q1v) = (q0.value(), q1.value());
+        let (one_shoup, inverse_shoup) = (q1.shoup(1), q1.shoup(inverse));
+        for ((out, &low), &high) in out.iter_mut().zip(low).zip(high) {
+            let low_mod = mul_shoup(low, 1, one_shoup, q1v);
+            let difference = high.wrapping_sub(low_mod).wrapping_add(q1v);
+            let digit = mul_shoup(difference, inverse, inverse_shoup, q1v);
+            *out = u64::from(low) + u64::from(q0v) * u64::from(digit);
+        }
+    }
+}
+
+multiversion! {
+    /// `(v·ratio + 2^63) >> 64` masked, in 32-bit pieces; needs `v < 2^62` and `ratio < 2^62`, so
+    /// that the middle sum stays below 2^64.
+    pub fn scale_round(ratio: u64, mask: u64, values: &mut [u64]) {
+        let (ratio_high, ratio_low) = (ratio >> 32, ratio & 0xffff_ffff);
+        for v in values.iter_mut() {
+            let (high, low) = (*v >> 32, *v & 0xffff_ffff);
+            let middle = high * ratio_low + low * ratio_high + ((low * ratio_low) >> 32);
+            *v = (high * ratio_high + ((middle + (1 << 31)) >> 32)) & mask;
         }
     }
 }
@@ -145,7 +251,6 @@ multiversion! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::SimdLevel;
 
     const PRIMES: [u32; 4] = [12_289, 536_813_569, 1_073_692_673, 2_147_352_577];
 
@@ -170,12 +275,12 @@ mod tests {
 
     #[test]
     fn every_level_agrees_with_wide_integers() {
-        const N: usize = 259; // not a multiple of any vector width
-        for q in PRIMES {
+        // Whole vectors, and not a multiple of any vector width.
+        for (n, q) in [256, 259].into_iter().flat_map(|n| PRIMES.map(|q| (n, q))) {
             let m = Modulus::new(q).unwrap();
             let q128 = u128::from(q);
-            let a = residues(q, 1, N);
-            let b = residues(q, 2, N);
+            let a = residues(q, 1, n);
+            let b = residues(q, 2, n);
             for level in SimdLevel::available() {
                 let on = |f: &dyn Fn(&mut [u32])| {
                     let mut out = a.clone();
@@ -204,23 +309,22 @@ mod tests {
 
     #[test]
     fn key_product_agrees_with_wide_integers() {
-        const N: usize = 131;
-        for q in PRIMES {
+        for (n, q) in [128, 131].into_iter().flat_map(|n| PRIMES.map(|q| (n, q))) {
             let m = Modulus::new(q).unwrap();
             for digits in [1usize, 2] {
-                let d = residues(q, 3, digits * N);
-                let key = residues(q, 4, 2 * digits * N);
+                let d = residues(q, 3, digits * n);
+                let key = residues(q, 4, 2 * digits * n);
                 let mut montgomery_key = key.clone();
                 to_montgomery(SimdLevel::Portable, m, &mut montgomery_key);
                 for level in SimdLevel::available() {
-                    let (mut out0, mut out1) = (vec![0; N], vec![0; N]);
+                    let (mut out0, mut out1) = (vec![0; n], vec![0; n]);
                     key_product(level, m, &d, &montgomery_key, &mut out0, &mut out1);
-                    for i in 0..N {
+                    for i in 0..n {
                         for (poly, out) in [(0, &out0), (1, &out1)] {
                             let sum: u128 = (0..digits)
                                 .map(|j| {
-                                    u128::from(d[j * N + i])
-                                        * u128::from(key[(2 * j + poly) * N + i])
+                                    u128::from(d[j * n + i])
+                                        * u128::from(key[(2 * j + poly) * n + i])
                                 })
                                 .sum();
                             assert_eq!(u128::from(out[i]), sum % u128::from(q));
@@ -236,9 +340,12 @@ mod tests {
         for from in PRIMES {
             for to in PRIMES {
                 let (f, t) = (Modulus::new(from).unwrap(), Modulus::new(to).unwrap());
-                let input = residues(from, 5, 257);
-                for level in SimdLevel::available() {
-                    let mut out = vec![0; 257];
+                for (len, level) in [256, 257]
+                    .into_iter()
+                    .flat_map(|l| SimdLevel::available().into_iter().map(move |v| (l, v)))
+                {
+                    let input = residues(from, 5, len);
+                    let mut out = vec![0; len];
                     lift_centred(level, f, t, &input, &mut out);
                     for (&x, &y) in input.iter().zip(&out) {
                         let centred = if x > from / 2 {
