@@ -1,5 +1,7 @@
 //! One whole trial, client and server, against float64.
 #![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(unreachable_pub, reason = "shared by the test files of this crate")]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use ckks::automorphism::GaloisElement;
 use ckks::rounding::DEFAULT_ANSWER_BITS;
@@ -7,10 +9,12 @@ use ckks::{Ciphertext, Context, GaloisKey, GaloisKeys};
 use ckks_linear::client::{GroupScale, LayerClient};
 use ckks_linear::error::LinearError;
 use ckks_linear::evaluate::Query;
-use ckks_linear::plan::Plan;
+use ckks_linear::plan::{Plan, PlanKind};
+use ckks_linear::planner::{PlanOptions, plan};
 use ckks_linear::prepared::PreparedLayer;
+use ckks_linear::shape::{Folding, LayerShape};
 use ckks_secret::{MaskSource, SecretKey, SeededCsprng};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tensor_io::WeightMatrix;
 
 /// A fixed pseudo-random walk in -1..1.
@@ -53,8 +57,136 @@ pub fn product(weights: &WeightMatrix, x: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// The default parameter set, N = 4096.
+pub fn context() -> Arc<Context> {
+    static CONTEXT: OnceLock<Arc<Context>> = OnceLock::new();
+    Arc::clone(CONTEXT.get_or_init(|| Context::named("diagonal-4096").unwrap()))
+}
+
+/// Weights `W[j, k] = entry(j, k)` for input j and output k.
+pub fn matrix(d_in: usize, d_out: usize, entry: impl Fn(usize, usize) -> f64) -> WeightMatrix {
+    let data = (0..d_out)
+        .flat_map(|k| (0..d_in).map(move |j| (j, k)))
+        .map(|(j, k)| entry(j, k) as f32)
+        .collect();
+    WeightMatrix::from_output_major(d_in, d_out, data).unwrap()
+}
+
+/// The cheapest plan at 2048 slots for one vector.
+pub fn best(d_in: usize, d_out: usize) -> Plan {
+    plan_with(PlanKind::Diagonal, (d_in, d_out), 1, None, None)
+}
+
+/// The cheapest plan at 2048 slots under the given choices.
+pub fn plan_with(
+    kind: PlanKind,
+    (d_in, d_out): (usize, usize),
+    batch: usize,
+    folding: Option<Folding>,
+    baby_steps: Option<usize>,
+) -> Plan {
+    let options = PlanOptions {
+        baby_steps,
+        folding,
+        ..PlanOptions::default()
+    };
+    plan(
+        kind,
+        LayerShape::new(d_in, d_out).unwrap(),
+        2048,
+        batch,
+        &options,
+    )
+    .unwrap()
+}
+
+/// Largest `|y|`, at least 1: what a relative gate is relative to.
+pub fn magnitude(weights: &WeightMatrix, batch: &[Vec<f64>]) -> f64 {
+    let outputs = batch.iter().flat_map(|x| product(weights, x));
+    outputs.fold(1.0, |most, y| most.max(y.abs()))
+}
+
+/// What a trial gave, and what was predicted for it.
+#[derive(Debug)]
+pub struct Outcome {
+    pub found: Vec<Vec<f64>>,
+    /// Root mean square over all groups.
+    pub rms: f64,
+    /// Largest over all groups.
+    pub six_sigma: f64,
+}
+
+/// Runs a batch and holds it to the prediction; returns the largest error.
+///
+/// * No error beyond 9σ: probability 2e-19 for each output, with half as much again for the model.
+/// * The rms at most 1.5 times the predicted one, widened for few outputs by the tail of χ² (Laurent
+///   and Massart, 2000): `P(χ²_k/k > 1 + 2√(t/k) + 2t/k) ≤ exp(-t)`, t = 20: 2e-9. It supposes
+///   independent errors, so it holds for dense weights only.
+pub fn check_dense(trial: &mut Trial, weights: &WeightMatrix, batch: &[Vec<f64>]) -> f64 {
+    let outcome = trial.run_within(batch, 1e-4).unwrap();
+    let (worst, rms) = errors(weights, batch, &outcome.found);
+    let shape = trial.client.manifest().plan.shape();
+    let what = trial.client.manifest().plan.describe();
+    assert!(
+        worst <= 1.5 * outcome.six_sigma,
+        "{shape} {what}: {worst:.2e} beyond 9 sigma, {outcome:?}"
+    );
+    let outputs = (batch.len() * weights.d_out()) as f64;
+    let ratio = 20.0 / outputs;
+    let widened = 1.5 * (1.0 + 2.0 * ratio.sqrt() + 2.0 * ratio).sqrt();
+    let factor = if outputs >= 512.0 { 1.5 } else { widened };
+    assert!(
+        rms <= factor * outcome.rms,
+        "{shape} {what}: rms {rms:.2e}, predicted {:.2e}",
+        outcome.rms
+    );
+    worst
+}
+
+/// Whether the layer answered. Refusals must be one of the two that name the magnitudes. Answers
+/// must be right, or announced as coarse: the gate is relative to a bound of max|y|, and where
+/// terms cancel only the prediction can tell the caller. Anything else fails: a panic, or an error
+/// without a word.
+pub fn right_or_refused(weights: &WeightMatrix, x: Vec<f64>, what: &str) -> bool {
+    let context = context();
+    let plan = best(weights.d_in(), weights.d_out());
+    let prepared = PreparedLayer::prepare(&context, plan.clone(), weights, 40, &|_| ());
+    match prepared {
+        Ok(_) => {}
+        Err(LinearError::Magnitude { .. }) => return false,
+        Err(error) => panic!("{what}: {error}"),
+    }
+    let mut trial = Trial::new(&context, plan, weights);
+    let batch = vec![x];
+    match trial.run_within(&batch, 1e-4) {
+        Ok(outcome) => {
+            let limit = 1e-4 * magnitude(weights, &batch);
+            let (worst, _) = errors(weights, &batch, &outcome.found);
+            assert!(
+                worst <= limit || (outcome.six_sigma > limit && worst <= 1.5 * outcome.six_sigma),
+                "{what}: silently wrong, {worst:e} > {limit:e}, predicted {:e}",
+                outcome.six_sigma
+            );
+            true
+        }
+        Err(LinearError::Magnitude { .. } | LinearError::PredictedError { .. }) => false,
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+/// `W` times a number.
+pub fn scaled(weights: &WeightMatrix, factor: f64) -> WeightMatrix {
+    let data = weights
+        .data()
+        .iter()
+        .map(|&w| (f64::from(w) * factor) as f32)
+        .collect();
+    WeightMatrix::from_output_major(weights.d_in(), weights.d_out(), data).unwrap()
+}
+
 pub struct Trial {
     pub context: Arc<Context>,
+    pub answer_bits: u32,
     pub rng: SeededCsprng,
     pub secret: SecretKey,
     pub keys: GaloisKeys,
@@ -74,6 +206,16 @@ impl Trial {
         weights: &WeightMatrix,
         seed: u64,
     ) -> Self {
+        Self::with_answer_bits(context, plan, weights, seed, DEFAULT_ANSWER_BITS)
+    }
+
+    pub fn with_answer_bits(
+        context: &Arc<Context>,
+        plan: Plan,
+        weights: &WeightMatrix,
+        seed: u64,
+        answer_bits: u32,
+    ) -> Self {
         let context = Arc::clone(context);
         let mut rng = SeededCsprng::insecure(seed, 0);
         let secret = SecretKey::generate(&context, &mut rng);
@@ -89,12 +231,11 @@ impl Trial {
             .map(|k| GaloisKey::expand(&context, k).unwrap())
             .collect();
         let masks = MaskSource::new(&mut rng);
-        let layer =
-            PreparedLayer::prepare(&context, plan, weights, DEFAULT_ANSWER_BITS, &|_| ()).unwrap();
-        let client =
-            LayerClient::new(&context, layer.manifest().clone(), DEFAULT_ANSWER_BITS).unwrap();
+        let layer = PreparedLayer::prepare(&context, plan, weights, answer_bits, &|_| ()).unwrap();
+        let client = LayerClient::new(&context, layer.manifest().clone(), answer_bits).unwrap();
         Self {
             context,
+            answer_bits,
             rng,
             secret,
             keys,
@@ -108,7 +249,15 @@ impl Trial {
         &mut self,
         group: &[&[f64]],
     ) -> Result<(Vec<Ciphertext>, GroupScale), LinearError> {
-        let encoded = self.client.encode(&self.context, group, 1e-4, true)?;
+        self.encrypt_within(group, 1e-4)
+    }
+
+    pub fn encrypt_within(
+        &mut self,
+        group: &[&[f64]],
+        gate: f64,
+    ) -> Result<(Vec<Ciphertext>, GroupScale), LinearError> {
+        let encoded = self.client.encode(&self.context, group, gate, true)?;
         let ciphertexts = encoded
             .plaintexts
             .iter()
@@ -128,7 +277,7 @@ impl Trial {
         let coefficients: Vec<_> = outputs
             .iter()
             .map(|c| {
-                let answer = self.context.round_answer(c, DEFAULT_ANSWER_BITS).unwrap();
+                let answer = self.context.round_answer(c, self.answer_bits).unwrap();
                 self.secret.decrypt_answer(&self.context, &answer).unwrap()
             })
             .collect();
@@ -139,12 +288,18 @@ impl Trial {
 
     /// Encrypts, evaluates and decrypts a batch; returns the vectors and the predicted rms.
     pub fn run(&mut self, batch: &[Vec<f64>]) -> Result<(Vec<Vec<f64>>, f64), LinearError> {
+        let outcome = self.run_within(batch, 1e-4)?;
+        Ok((outcome.found, outcome.rms))
+    }
+
+    /// Encrypts, evaluates and decrypts a batch under a relative gate.
+    pub fn run_within(&mut self, batch: &[Vec<f64>], gate: f64) -> Result<Outcome, LinearError> {
         let size = self.client.manifest().plan.folding().vectors_per_group();
         let groups: Vec<_> = batch
             .chunks(size)
             .map(|group| {
                 let group: Vec<&[f64]> = group.iter().map(Vec::as_slice).collect();
-                self.encrypt(&group)
+                self.encrypt_within(&group, gate)
             })
             .collect::<Result<_, _>>()?;
         let queries: Vec<_> = groups
@@ -155,13 +310,18 @@ impl Trial {
             })
             .collect();
         let (outputs, _) = self.layer.evaluate(&self.context, &queries)?;
-        let mut found = Vec::new();
-        let mut predicted = 0.0f64;
+        let (mut found, mut energy, mut six_sigma) = (Vec::new(), 0.0, 0.0f64);
         for (outputs, (_, scale)) in outputs.iter().zip(&groups) {
             found.extend(self.decrypt(outputs, scale));
-            predicted = predicted.max(self.client.predict(scale).rms);
+            let predicted = self.client.predict(scale);
+            energy += predicted.rms * predicted.rms;
+            six_sigma = six_sigma.max(predicted.six_sigma);
         }
-        Ok((found, predicted))
+        Ok(Outcome {
+            found,
+            rms: (energy / groups.len() as f64).sqrt(),
+            six_sigma,
+        })
     }
 }
 
