@@ -203,6 +203,16 @@ enum Rotation<'a> {
     Permuted(&'a Automorphism),
 }
 
+impl<'a> Rotation<'a> {
+    fn key(&self) -> Option<&'a GaloisKey> {
+        if let Self::Switched(key) = self {
+            Some(key)
+        } else {
+            None
+        }
+    }
+}
+
 struct Evaluation<'a> {
     layer: &'a PreparedLayer,
     context: &'a Context,
@@ -364,7 +374,7 @@ impl<'a> Evaluation<'a> {
                         self.baby(
                             query,
                             input,
-                            &self.babies[q][step],
+                            &self.babies[q][step..],
                             &digits,
                             scratch,
                             &place,
@@ -379,7 +389,7 @@ impl<'a> Evaluation<'a> {
         &self,
         query: &Parts<'_>,
         input: usize,
-        rotation: &Rotation<'_>,
+        rotations: &[Rotation<'_>],
         digits: &[u32],
         scratch: &mut SwitchScratch,
         place: &Place<'_>,
@@ -392,6 +402,10 @@ impl<'a> Evaluation<'a> {
             unsafe { place.arena.write(at, value) };
         };
         let zero = [0; 16];
+        let [rotation, following @ ..] = rotations else {
+            return;
+        };
+        let next = following.first();
         match rotation {
             Rotation::Identity => {
                 for limb in 0..limbs {
@@ -416,7 +430,12 @@ impl<'a> Evaluation<'a> {
                 }
             }
             Rotation::Switched(key) => {
-                context.key_product(digits, key, &mut scratch.product);
+                context.key_product(
+                    digits,
+                    key,
+                    next.and_then(Rotation::key),
+                    &mut scratch.product,
+                );
                 let (u0, u1) = scratch.product.split_at_mut(context.qp_limbs() * n);
                 context.mod_down(u0, &mut scratch.limb);
                 context.mod_down(u1, &mut scratch.limb);
@@ -503,7 +522,8 @@ impl<'a> Evaluation<'a> {
                 let mut sum = GiantSum::new(context);
                 SwitchScratch::with(context, |scratch| {
                     for giant in task * per_task..giants.len().min((task + 1) * per_task) {
-                        let rotation = &giants[giant][query];
+                        let next = giants.get(giant + 1).map(|rotations| &rotations[query]);
+                        let rotation = (&giants[giant][query], next);
                         self.add_giant(query, giant, rotation, workspace, &mut sum, scratch);
                     }
                 });
@@ -541,7 +561,7 @@ impl<'a> Evaluation<'a> {
         &self,
         query: usize,
         giant: usize,
-        rotation: &Rotation<'_>,
+        (rotation, next): (&Rotation<'_>, Option<&Rotation<'_>>),
         workspace: &Workspace,
         sum: &mut GiantSum,
         scratch: &mut SwitchScratch,
@@ -574,7 +594,12 @@ impl<'a> Evaluation<'a> {
             &mut scratch.digits,
             &mut scratch.limb,
         );
-        context.key_product(&scratch.digits, key, &mut scratch.product);
+        context.key_product(
+            &scratch.digits,
+            key,
+            next.and_then(Rotation::key),
+            &mut scratch.product,
+        );
         for (i, (from, to)) in scratch
             .product
             .chunks(n)

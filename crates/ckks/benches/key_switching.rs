@@ -47,11 +47,12 @@ fn parts(c: &mut Criterion) {
     c.bench_function("key product, cycling through 62 keys", |b| {
         b.iter(|| {
             next = (next + 1) % keys.len();
-            context.key_product(&digits, &keys[next], black_box(&mut product));
+            let after = Some(&keys[(next + 1) % keys.len()]);
+            context.key_product(&digits, &keys[next], after, black_box(&mut product));
         });
     });
     c.bench_function("key product, one key", |b| {
-        b.iter(|| context.key_product(&digits, &keys[0], black_box(&mut product)));
+        b.iter(|| context.key_product(&digits, &keys[0], None, black_box(&mut product)));
     });
     c.bench_function("division by P, one polynomial", |b| {
         let poly = &mut product[..context.qp_limbs() * n];
@@ -65,6 +66,44 @@ fn parts(c: &mut Criterion) {
         let q = context.modulus(0).value();
         b.iter(|| {
             automorphism.apply_add(context.level(), q, c1.limb(0), black_box(&mut scratch));
+        });
+    });
+    let mut half = |context: &Context, poly: &mut [u32]| {
+        context.mod_down(poly, &mut scratch);
+    };
+    c.bench_function("product and division, cycling through 62 keys", |b| {
+        b.iter(|| {
+            next = (next + 1) % keys.len();
+            let after = Some(&keys[(next + 1) % keys.len()]);
+            context.key_product(&digits, &keys[next], after, black_box(&mut product));
+            let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
+            half(&context, u0);
+            half(&context, u1);
+        });
+    });
+    c.bench_function("product and division, one key", |b| {
+        b.iter(|| {
+            context.key_product(&digits, &keys[0], None, black_box(&mut product));
+            let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
+            half(&context, u0);
+            half(&context, u1);
+        });
+    });
+    c.bench_function("two divisions", |b| {
+        b.iter(|| {
+            let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
+            half(&context, u0);
+            half(&context, black_box(u1));
+        });
+    });
+    let mut digits2 = digits.clone();
+    let mut scratch2 = context.buffer(1);
+    c.bench_function("decomposition and product, cycling through 62 keys", |b| {
+        b.iter(|| {
+            next = (next + 1) % keys.len();
+            context.decompose(|limb| c1.limb(limb), black_box(&mut digits2), &mut scratch2);
+            let after = Some(&keys[(next + 1) % keys.len()]);
+            context.key_product(&digits2, &keys[next], after, black_box(&mut product));
         });
     });
     c.bench_function("lift one limb", |b| {

@@ -277,7 +277,7 @@ impl Context {
         let (n, limbs, level) = (self.degree(), self.qp_limbs(), self.level());
         let mut product = self.buffer(2 * limbs);
         let mut scratch = self.buffer(1);
-        self.key_product(digits, key, &mut product);
+        self.key_product(digits, key, None, &mut product);
         let mut out = Ciphertext {
             c0: RnsPoly::zero(self.q_limbs(), n),
             c1: RnsPoly::zero(self.q_limbs(), n),

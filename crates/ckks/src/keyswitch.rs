@@ -29,7 +29,8 @@ pub struct SeededGaloisKey {
     pub digits: Vec<RnsPoly>,
 }
 
-/// A Galois key ready for evaluation, in Montgomery form, `[limb][digit][polynomial][N]`.
+/// A Galois key ready for evaluation, in Montgomery form: `[limb][N/16][digit][polynomial][16]`,
+/// so that a key product reads one stream.
 #[derive(Clone)]
 pub struct GaloisKey {
     automorphism: Automorphism,
@@ -101,11 +102,16 @@ impl GaloisKey {
             )?;
             let a = expand_key_digit(context, &key.seed, key.element, d);
             for limb in 0..limbs {
-                let at = (limb * digits + d) * 2 * n;
-                let pair = &mut data[at..at + 2 * n];
-                pair[..n].copy_from_slice(b.limb(limb));
-                pair[n..].copy_from_slice(a.limb(limb));
-                kernels::to_montgomery(context.level(), context.modulus(limb), pair);
+                for (poly, mut half) in [b.limb(limb).to_vec(), a.limb(limb).to_vec()]
+                    .into_iter()
+                    .enumerate()
+                {
+                    kernels::to_montgomery(context.level(), context.modulus(limb), &mut half);
+                    let blocks = data[limb * digits * 2 * n..].as_chunks_mut::<16>().0;
+                    for (block, values) in half.as_chunks::<16>().0.iter().enumerate() {
+                        blocks[(block * digits + d) * 2 + poly] = *values;
+                    }
+                }
             }
         }
         Ok(Self {
@@ -177,8 +183,15 @@ impl Context {
     }
 
     /// `Σ_d digit_d·key_d` over QP: two polynomials, one after the other. Not yet divided by P,
-    /// not yet permuted.
-    pub fn key_product(&self, digits: &[u32], key: &GaloisKey, out: &mut [u32]) {
+    /// not yet permuted. `next` is the key that this thread will use next, if known: a hint to
+    /// fetch it in time.
+    pub fn key_product(
+        &self,
+        digits: &[u32],
+        key: &GaloisKey,
+        next: Option<&GaloisKey>,
+        out: &mut [u32],
+    ) {
         let (count, n, limbs) = (self.q_limbs(), self.degree(), self.qp_limbs());
         let (out0, out1) = out.split_at_mut(limbs * n);
         for limb in 0..limbs {
@@ -188,6 +201,7 @@ impl Context {
                 self.modulus(limb),
                 &digits[at..at + count * n],
                 &key.data[2 * at..2 * (at + count * n)],
+                next.map_or(&[], |next| &next.data[2 * at..2 * (at + count * n)]),
                 &mut out0[limb * n..(limb + 1) * n],
                 &mut out1[limb * n..(limb + 1) * n],
             );

@@ -3,9 +3,10 @@
 
 use crate::modulus::Modulus;
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi32, _mm512_add_epi64, _mm512_cmpgt_epu32_mask, _mm512_loadu_epi32,
-    _mm512_mask_blend_epi32, _mm512_min_epu32, _mm512_mul_epu32, _mm512_mullo_epi32,
-    _mm512_set1_epi32, _mm512_srli_epi64, _mm512_storeu_epi32, _mm512_sub_epi32,
+    __m512i, _MM_HINT_T1, _mm_prefetch, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_cmpgt_epu32_mask, _mm512_loadu_epi32, _mm512_mask_blend_epi32, _mm512_min_epu32,
+    _mm512_mul_epu32, _mm512_mullo_epi32, _mm512_set1_epi32, _mm512_srli_epi64,
+    _mm512_storeu_epi32, _mm512_sub_epi32,
 };
 
 /// Lanes of a vector.
@@ -82,31 +83,32 @@ fn montgomery(even: __m512i, odd: __m512i, m: Vectors) -> __m512i {
     add_if_negative(high, m.q)
 }
 
-/// See [`super::key_product`]; two digits, lengths a multiple of 16.
+/// See [`super::key_product`]; two digits. While it reads `key`, it asks for `next`, the part of
+/// the key that the next key switch reads, to be brought into the second-level cache: keys come
+/// from memory, and the transforms in between leave memory idle.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn key_product(
     modulus: Modulus,
     digits: &[u32],
     key: &[u32],
+    next: &[u32],
     out0: &mut [u32],
     out1: &mut [u32],
 ) {
     let m = vectors(modulus);
-    let n = out0.len() / LANES;
-    let (d0, d1) = digits.as_chunks::<LANES>().0.split_at(n);
-    let key = key.as_chunks::<LANES>().0;
-    let (k00, rest) = key.split_at(n);
-    let (k01, rest) = rest.split_at(n);
-    let (k10, k11) = rest.split_at(n);
+    let (d0, d1) = digits.as_chunks::<LANES>().0.split_at(out0.len() / LANES);
+    let key = key.as_chunks::<LANES>().0.as_chunks::<4>().0;
     let (out0, out1) = (
         out0.as_chunks_mut::<LANES>().0,
         out1.as_chunks_mut::<LANES>().0,
     );
-    let digits = d0.iter().zip(d1);
-    let keys = k00.iter().zip(k01).zip(k10.iter().zip(k11));
-    for (((d0, d1), ((k00, k01), (k10, k11))), (out0, out1)) in
-        digits.zip(keys).zip(out0.iter_mut().zip(out1))
+    let mut next = next.as_chunks::<LANES>().0.as_chunks::<4>().0.iter();
+    for (((d0, d1), key), (out0, out1)) in d0.iter().zip(d1).zip(key).zip(out0.iter_mut().zip(out1))
     {
+        for line in next.next().into_iter().flatten() {
+            _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
+        }
+        let [k00, k01, k10, k11] = key;
         let (d0, d1) = (load(d0), load(d1));
         let (d0_odd, d1_odd) = (odd(d0), odd(d1));
         for (k0, k1, out) in [(load(k00), load(k10), out0), (load(k01), load(k11), out1)] {

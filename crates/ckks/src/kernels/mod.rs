@@ -97,51 +97,54 @@ multiversion! {
 }
 
 /// `out0 = Σ_d digits[d]·k0[d]`, `out1 = Σ_d digits[d]·k1[d]` for one or two digits, with the
-/// key in Montgomery form. `digits` holds the digits one after the other, `key` holds for each
-/// digit its two polynomials. Two products stay below `2q² < q·2^32`.
+/// key in Montgomery form. `digits` holds the digits one after the other; `key` is one stream,
+/// `[N/16][digit][polynomial][16]`. Two products stay below `2q² < q·2^32`. N is a multiple of 16.
+/// `next` is what will be read as a key next, or empty: a hint that does not change the result.
 pub fn key_product(
     level: SimdLevel,
     q: Modulus,
     digits: &[u32],
     key: &[u32],
+    next: &[u32],
     out0: &mut [u32],
     out1: &mut [u32],
 ) {
-    or_avx512!(
-        level,
-        if digits.len() == 2 * out0.len() {
-            out0.len()
-        } else {
-            1
-        },
-        key_product(q, digits, key, out0, out1),
-        plain_key_product(level, q, digits, key, out0, out1)
-    );
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        SimdLevel::Avx512 if digits.len() == 2 * out0.len() => {
+            // SAFETY: levels above portable come from run-time detection only.
+            unsafe { avx512::key_product(q, digits, key, next, out0, out1) }
+        }
+        _ => plain_key_product(level, q, digits, key, out0, out1),
+    }
 }
 
 multiversion! {
-    fn plain_key_product(q: Modulus, digits: &[u32], key: &[u32], out0: &mut [u32], out1: &mut [u32]) {
+    fn plain_key_product(
+        q: Modulus,
+        digits: &[u32],
+        key: &[u32],
+        out0: &mut [u32],
+        out1: &mut [u32],
+    ) {
         let n = out0.len();
+        let count = digits.len() / n;
         let (qv, q_inv) = (q.value(), q.inverse_mod_word());
-        if digits.len() == 2 * n {
-            let (d0, d1) = digits.split_at(n);
-            let (k00, rest) = key.split_at(n);
-            let (k01, rest) = rest.split_at(n);
-            let (k10, k11) = rest.split_at(n);
-            let (d0, d1, k00, k01) = (&d0[..n], &d1[..n], &k00[..n], &k01[..n]);
-            let (k10, k11, out1) = (&k10[..n], &k11[..n], &mut out1[..n]);
-            for i in 0..n {
-                let (x, y) = (u64::from(d0[i]), u64::from(d1[i]));
-                out0[i] = montgomery(x * u64::from(k00[i]) + y * u64::from(k10[i]), qv, q_inv);
-                out1[i] = montgomery(x * u64::from(k01[i]) + y * u64::from(k11[i]), qv, q_inv);
+        let key = key.as_chunks::<16>().0;
+        let outputs = out0.as_chunks_mut::<16>().0.iter_mut().zip(out1.as_chunks_mut::<16>().0);
+        for (i, (out0, out1)) in outputs.enumerate() {
+            let (mut sum0, mut sum1) = ([0u64; 16], [0u64; 16]);
+            for d in 0..count {
+                let x = &digits.as_chunks::<16>().0[d * (n / 16) + i];
+                let (k0, k1) = (&key[2 * (i * count + d)], &key[2 * (i * count + d) + 1]);
+                for lane in 0..16 {
+                    sum0[lane] += u64::from(x[lane]) * u64::from(k0[lane]);
+                    sum1[lane] += u64::from(x[lane]) * u64::from(k1[lane]);
+                }
             }
-        } else {
-            let (k0, k1) = key.split_at(n);
-            for (((x, k0), k1), (o0, o1)) in
-                digits.iter().zip(k0).zip(k1).zip(out0.iter_mut().zip(out1.iter_mut()))
-            {
-                *o0 = montgomery(u64::from(*x) * u64::from(*k0), qv, q_inv);
-                *o1 = montgomery(u64::from(*x) * u64::from(*k1), qv, q_inv);
+            for lane in 0..16 {
+                out0[lane] = montgomery(sum0[lane], qv, q_inv);
+                out1[lane] = montgomery(sum1[lane], qv, q_inv);
             }
         }
     }
@@ -309,7 +312,7 @@ mod tests {
 
     #[test]
     fn key_product_agrees_with_wide_integers() {
-        for (n, q) in [128, 131].into_iter().flat_map(|n| PRIMES.map(|q| (n, q))) {
+        for (n, q) in [16, 144].into_iter().flat_map(|n| PRIMES.map(|q| (n, q))) {
             let m = Modulus::new(q).unwrap();
             for digits in [1usize, 2] {
                 let d = residues(q, 3, digits * n);
@@ -318,13 +321,13 @@ mod tests {
                 to_montgomery(SimdLevel::Portable, m, &mut montgomery_key);
                 for level in SimdLevel::available() {
                     let (mut out0, mut out1) = (vec![0; n], vec![0; n]);
-                    key_product(level, m, &d, &montgomery_key, &mut out0, &mut out1);
+                    key_product(level, m, &d, &montgomery_key, &[], &mut out0, &mut out1);
                     for i in 0..n {
                         for (poly, out) in [(0, &out0), (1, &out1)] {
                             let sum: u128 = (0..digits)
                                 .map(|j| {
-                                    u128::from(d[j * n + i])
-                                        * u128::from(key[(2 * j + poly) * n + i])
+                                    let at = ((i / 16 * digits + j) * 2 + poly) * 16 + i % 16;
+                                    u128::from(d[j * n + i]) * u128::from(key[at])
                                 })
                                 .sum();
                             assert_eq!(u128::from(out[i]), sum % u128::from(q));
