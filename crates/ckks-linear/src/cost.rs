@@ -14,6 +14,8 @@ pub struct CostModel {
     pub plaintext_stream_ns: f64,
     /// Multiply-accumulate of one plaintext with one ciphertext from cache.
     pub plaintext_compute_ns: f64,
+    /// Ending one inner sum: reduction, storing, reading back.
+    pub inner_sum_ns: f64,
     /// Fixed work on an input ciphertext.
     pub input_ns: f64,
     /// Fixed work on an output ciphertext, with its rounding.
@@ -25,9 +27,10 @@ pub struct CostModel {
 impl Default for CostModel {
     fn default() -> Self {
         Self {
-            key_switch_ns: 36_000.0,
-            plaintext_stream_ns: 1_500.0,
+            key_switch_ns: 42_000.0,
+            plaintext_stream_ns: 1_300.0,
             plaintext_compute_ns: 900.0,
+            inner_sum_ns: 6_000.0,
             input_ns: 45_000.0,
             output_ns: 75_000.0,
             link_bytes_per_second: 1.25e9,
@@ -46,7 +49,8 @@ impl CostModel {
         let key_switches = counts.key_switches() as f64 * self.key_switch_ns * groups;
         let ends = plan.inputs().len() as f64 * self.input_ns
             + plan.outputs().len() as f64 * self.output_ns;
-        scale * (plaintexts + key_switches + ends * groups)
+        let sums = counts.inner_sums as f64 * self.inner_sum_ns * groups;
+        scale * (plaintexts + key_switches + sums + ends * groups)
     }
 
     /// Evaluation plus the time on the link: what the planner minimises.

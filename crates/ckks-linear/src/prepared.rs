@@ -3,14 +3,15 @@
 use crate::error::LinearError;
 use crate::layout::{InputPiece, OutputPiece, SlotColumn, for_each_row_run};
 use crate::mac::{Block, Span};
-use crate::memory::{BlockBuffer, DisjointBlocks};
+use crate::memory::DisjointBlocks;
 use crate::noise::{NoiseModel, column_norms};
-use crate::norm::slot_operator_bound;
+use crate::norm::{max_or_nan, slot_operator_bound};
 use crate::plan::{Giant, Plan, Term};
 use crate::shape::ComplexColumn;
 use crate::workspace::WorkspacePool;
 use ckks::automorphism::{Automorphism, GaloisElement};
 use ckks::kernels;
+use ckks::memory::BlockBuffer;
 use ckks::{Complex64, Context, ParameterDigest, RnsPoly};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -93,7 +94,7 @@ impl PreparedLayer {
         let column_norms = column_norms(plan.folding(), weights, columns);
         let operator_norm = (0..plan.outputs().len())
             .map(|o| slot_operator_bound(&plan, weights, o, o as u64))
-            .fold(0.0, f64::max);
+            .fold(0.0, max_or_nan);
         if operator_norm != 0.0 && !(1e-140..1e140).contains(&operator_norm) {
             return Err(LinearError::Magnitude {
                 what: "weights",

@@ -1,7 +1,7 @@
 //! Buffers of one evaluation, kept between evaluations: fresh pages would cost more than the work.
 
 use crate::error::LinearError;
-use crate::memory::BlockBuffer;
+use ckks::memory::BlockBuffer;
 use std::sync::Mutex;
 
 /// Buffers of one evaluation.

@@ -16,17 +16,16 @@ fn uniform(context: &Context, counter: u64) -> RnsPoly {
     .expand(context)
 }
 
-fn key(context: &Context, step: i64) -> GaloisKey {
+fn seeded_key(context: &Context, step: i64) -> SeededGaloisKey {
     let element = GaloisElement::rotation(step, context.degree());
     let digits = (0..context.q_limbs())
         .map(|d| ckks::keyswitch::expand_key_digit(context, &Seed([5; 32]), element, d))
         .collect();
-    let seeded = SeededGaloisKey {
+    SeededGaloisKey {
         element,
         seed: Seed([4; 32]),
         digits,
-    };
-    GaloisKey::expand(context, &seeded).unwrap_or_else(|error| panic!("{error}"))
+    }
 }
 
 fn parts(c: &mut Criterion) {
@@ -38,7 +37,8 @@ fn parts(c: &mut Criterion) {
     let mut product = context.buffer(2 * context.qp_limbs());
     context.decompose(|limb| c1.limb(limb), &mut digits, &mut scratch);
     // As many keys as a 2048 × 2048 layer has, so that they come from where they come from there.
-    let keys: Vec<_> = (1..63).map(|step| key(&context, step)).collect();
+    let seeded: Vec<_> = (1..63).map(|step| seeded_key(&context, step)).collect();
+    let keys = GaloisKey::expand_all(&context, &seeded).unwrap_or_else(|error| panic!("{error}"));
 
     c.bench_function("decompose", |b| {
         b.iter(|| context.decompose(|limb| c1.limb(limb), black_box(&mut digits), &mut scratch));
@@ -76,6 +76,15 @@ fn parts(c: &mut Criterion) {
             next = (next + 1) % keys.len();
             let after = Some(&keys[(next + 1) % keys.len()]);
             context.key_product(&digits, &keys[next], after, black_box(&mut product));
+            let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
+            half(&context, u0);
+            half(&context, u1);
+        });
+    });
+    c.bench_function("product and division, cycling, not fetched ahead", |b| {
+        b.iter(|| {
+            next = (next + 1) % keys.len();
+            context.key_product(&digits, &keys[next], None, black_box(&mut product));
             let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
             half(&context, u0);
             half(&context, u1);

@@ -101,7 +101,8 @@ impl GaloisKeys {
     /// The key of an element.
     ///
     /// # Errors
-    /// [`CkksError::MissingGaloisKey`], naming the rotation.
+    /// [`CkksError::MissingGaloisKey`], naming the rotation; [`CkksError::ContextMismatch`] for a
+    /// key of other parameters.
     pub fn get(&self, element: GaloisElement, context: &Context) -> Result<&GaloisKey, CkksError> {
         self.0
             .get(&element)

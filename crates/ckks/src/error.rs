@@ -138,6 +138,14 @@ pub enum CkksError {
         /// The set's name.
         name: String,
     },
+    /// The operating system refused memory.
+    #[error("could not reserve {bytes} bytes: {reason}; use a smaller layer or fewer keys")]
+    Allocation {
+        /// Asked bytes.
+        bytes: u64,
+        /// The system's message.
+        reason: String,
+    },
     /// Objects of different parameter sets met.
     #[error("{what} belongs to other parameters (digest {found}…) than this context ({expected}…)")]
     ContextMismatch {

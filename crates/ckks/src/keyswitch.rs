@@ -13,10 +13,14 @@ use crate::automorphism::{Automorphism, GaloisElement};
 use crate::context::Context;
 use crate::error::CkksError;
 use crate::kernels;
+use crate::memory::{Block, BlockBuffer};
 use crate::modulus::Modulus;
-use crate::poly::{AlignedResidues, RnsPoly};
+use crate::params::ParameterDigest;
+use crate::poly::RnsPoly;
 use crate::xof::{Domain, Seed, expand_uniform};
+use rayon::prelude::*;
 use std::fmt;
+use std::sync::Arc;
 
 /// A Galois key as generated and sent: the uniform half is a seed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,11 +34,18 @@ pub struct SeededGaloisKey {
 }
 
 /// A Galois key ready for evaluation, in Montgomery form: `[limb][N/16][digit][polynomial][16]`,
-/// so that a key product reads one stream.
+/// so that a key product reads one stream. Keys expanded together share one buffer.
 #[derive(Clone)]
 pub struct GaloisKey {
+    digest: ParameterDigest,
     automorphism: Automorphism,
-    data: AlignedResidues,
+    data: Arc<BlockBuffer>,
+    /// First block.
+    start: usize,
+    /// Blocks of one limb.
+    limb_len: usize,
+    /// Blocks.
+    len: usize,
 }
 
 impl fmt::Debug for GaloisKey {
@@ -77,47 +88,59 @@ impl GaloisKey {
     /// Expands a received key.
     ///
     /// # Errors
-    /// [`CkksError::NoKeySwitching`] or [`CkksError::Shape`] when the key does not fit the context.
+    /// [`CkksError::NoKeySwitching`] or [`CkksError::Shape`] when the key does not fit the context;
+    /// [`CkksError::Allocation`].
     pub fn expand(context: &Context, key: &SeededGaloisKey) -> Result<Self, CkksError> {
-        let (digits, limbs, n) = (context.q_limbs(), context.qp_limbs(), context.degree());
-        context.require_key_switching()?;
-        let shape = |what, expected, found| {
-            if expected == found {
-                Ok(())
-            } else {
-                Err(CkksError::Shape {
-                    what,
-                    expected,
-                    found,
-                })
-            }
-        };
-        shape("digits of a Galois key", digits, key.digits.len())?;
-        let mut data = context.buffer(limbs * digits * 2);
-        for (d, b) in key.digits.iter().enumerate() {
-            shape(
-                "residues of a Galois key digit",
-                limbs * n,
-                b.residues().len(),
-            )?;
-            let a = expand_key_digit(context, &key.seed, key.element, d);
-            for limb in 0..limbs {
-                for (poly, mut half) in [b.limb(limb).to_vec(), a.limb(limb).to_vec()]
-                    .into_iter()
-                    .enumerate()
-                {
-                    kernels::to_montgomery(context.level(), context.modulus(limb), &mut half);
-                    let blocks = data[limb * digits * 2 * n..].as_chunks_mut::<16>().0;
-                    for (block, values) in half.as_chunks::<16>().0.iter().enumerate() {
-                        blocks[(block * digits + d) * 2 + poly] = *values;
-                    }
-                }
-            }
-        }
-        Ok(Self {
-            automorphism: Automorphism::new(key.element, n),
-            data,
+        let mut keys = Self::expand_all(context, std::slice::from_ref(key))?;
+        keys.pop().ok_or(CkksError::Shape {
+            what: "keys",
+            expected: 1,
+            found: 0,
         })
+    }
+
+    /// Expands received keys into one buffer, in parallel.
+    ///
+    /// # Errors
+    /// As [`GaloisKey::expand`]; nothing is expanded then.
+    pub fn expand_all(context: &Context, keys: &[SeededGaloisKey]) -> Result<Vec<Self>, CkksError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        context.require_key_switching()?;
+        keys.iter().try_for_each(|key| check_shape(context, key))?;
+        let limb_len = context.q_limbs() * 2 * context.degree() / 16;
+        let len = context.qp_limbs() * limb_len;
+        let mut buffer = BlockBuffer::zeroed(keys.len().saturating_mul(len))?;
+        buffer
+            .blocks_mut()
+            .par_chunks_mut(len)
+            .zip(keys)
+            .for_each(|(blocks, key)| expand_into(context, key, blocks));
+        let data = Arc::new(buffer);
+        Ok(keys
+            .iter()
+            .enumerate()
+            .map(|(i, key)| Self {
+                digest: context.digest(),
+                automorphism: Automorphism::new(key.element, context.degree()),
+                data: Arc::clone(&data),
+                start: i * len,
+                limb_len,
+                len,
+            })
+            .collect())
+    }
+
+    /// Residues of one limb, `[N/16][digit][polynomial][16]`.
+    fn limb(&self, limb: usize) -> &[u32] {
+        let start = self.start + limb * self.limb_len;
+        self.data.blocks()[start..start + self.limb_len].as_flattened()
+    }
+
+    /// Identity of the parameters it was expanded for.
+    pub fn digest(&self) -> ParameterDigest {
+        self.digest
     }
 
     /// The automorphism's element.
@@ -132,7 +155,59 @@ impl GaloisKey {
 
     /// Bytes in memory.
     pub fn memory_bytes(&self) -> usize {
-        self.data.len() * size_of::<u32>()
+        self.len * size_of::<Block>()
+    }
+}
+
+fn check_shape(context: &Context, key: &SeededGaloisKey) -> Result<(), CkksError> {
+    let shape = |what, expected, found| {
+        if expected == found {
+            Ok(())
+        } else {
+            Err(CkksError::Shape {
+                what,
+                expected,
+                found,
+            })
+        }
+    };
+    shape(
+        "digits of a Galois key",
+        context.q_limbs(),
+        key.digits.len(),
+    )?;
+    for digit in &key.digits {
+        shape(
+            "coefficients of a Galois key digit",
+            context.degree(),
+            digit.degree(),
+        )?;
+        shape(
+            "limbs of a Galois key digit",
+            context.qp_limbs(),
+            digit.limbs(),
+        )?;
+    }
+    Ok(())
+}
+
+fn expand_into(context: &Context, key: &SeededGaloisKey, blocks: &mut [Block]) {
+    let digits = context.q_limbs();
+    let limb_len = blocks.len() / context.qp_limbs();
+    for (d, b) in key.digits.iter().enumerate() {
+        let mut halves = [
+            b.clone(),
+            expand_key_digit(context, &key.seed, key.element, d),
+        ];
+        for (poly, half) in halves.iter_mut().enumerate() {
+            for (limb, blocks) in blocks.chunks_exact_mut(limb_len).enumerate() {
+                let values = half.limb_mut(limb);
+                kernels::to_montgomery(context.level(), context.modulus(limb), values);
+                for (i, value) in values.as_chunks::<16>().0.iter().enumerate() {
+                    blocks[(i * digits + d) * 2 + poly] = *value;
+                }
+            }
+        }
     }
 }
 
@@ -200,8 +275,8 @@ impl Context {
                 self.level(),
                 self.modulus(limb),
                 &digits[at..at + count * n],
-                &key.data[2 * at..2 * (at + count * n)],
-                next.map_or(&[], |next| &next.data[2 * at..2 * (at + count * n)]),
+                key.limb(limb),
+                next.map_or(&[], |next| next.limb(limb)),
                 &mut out0[limb * n..(limb + 1) * n],
                 &mut out1[limb * n..(limb + 1) * n],
             );

@@ -13,6 +13,7 @@ pub mod encoder;
 pub mod error;
 pub mod kernels;
 pub mod keyswitch;
+pub mod memory;
 pub mod modulus;
 pub mod ntt;
 pub mod params;

@@ -369,10 +369,7 @@ impl Backend for Native {
             let bytes = SeededGaloisKey::encode(context, &keys).map_err(library)?;
             drop(keys);
             let received = SeededGaloisKey::decode(context, &bytes).map_err(library)?;
-            self.server.keys = received
-                .par_iter()
-                .map(|key| GaloisKey::expand(context, key))
-                .collect::<Result<Vec<_>, _>>()
+            self.server.keys = GaloisKey::expand_all(context, &received)
                 .map_err(library)?
                 .into_iter()
                 .collect();

@@ -15,8 +15,7 @@ mod portable;
 use ckks::modulus::Modulus;
 use ckks::simd::SimdLevel;
 
-/// Sixteen residues: the unit of all layouts of this phase.
-pub(crate) type Block = [u32; 16];
+pub(crate) use ckks::memory::Block;
 
 /// Constants of one prime.
 #[derive(Clone, Copy, Debug)]

@@ -224,11 +224,10 @@ impl Trial {
             .into_iter()
             .map(|s| GaloisElement::rotation(s, context.degree()))
             .collect();
-        let keys: GaloisKeys = secret
-            .galois_keys(&context, &elements, &mut rng)
+        let seeded = secret.galois_keys(&context, &elements, &mut rng).unwrap();
+        let keys: GaloisKeys = GaloisKey::expand_all(&context, &seeded)
             .unwrap()
-            .iter()
-            .map(|k| GaloisKey::expand(&context, k).unwrap())
+            .into_iter()
             .collect();
         let masks = MaskSource::new(&mut rng);
         let layer = PreparedLayer::prepare(&context, plan, weights, answer_bits, &|_| ()).unwrap();
