@@ -19,6 +19,7 @@ use crate::prepared::{PreparedLayer, PreparedOutput};
 use crate::workspace::Workspace;
 use ckks::automorphism::{Automorphism, GaloisElement};
 use ckks::poly::AlignedResidues;
+use ckks::upcoming::Upcoming;
 use ckks::{Ciphertext, Context, GaloisKey, GaloisKeys, RnsPoly, kernels};
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -203,13 +204,11 @@ enum Rotation<'a> {
     Permuted(&'a Automorphism),
 }
 
-impl<'a> Rotation<'a> {
-    fn key(&self) -> Option<&'a GaloisKey> {
-        if let Self::Switched(key) = self {
-            Some(key)
-        } else {
-            None
-        }
+/// The memory of the key that a rotation needs, if it needs one.
+fn upcoming<'a>(rotation: Option<&Rotation<'a>>) -> Upcoming<'a> {
+    match rotation {
+        Some(Rotation::Switched(key)) => key.upcoming(),
+        _ => Upcoming::none(),
     }
 }
 
@@ -361,7 +360,13 @@ impl<'a> Evaluation<'a> {
                 if query.keys.is_some() && count > 1 {
                     digits.resize(context.decomposition_len(), 0);
                     let mut scratch = context.buffer(1);
-                    context.decompose(|limb| query.c1[input].limb(limb), &mut digits, &mut scratch);
+                    let mut upcoming = upcoming(self.babies[q].get(1));
+                    context.decompose(
+                        |limb| query.c1[input].limb(limb),
+                        &mut digits,
+                        &mut scratch,
+                        &mut upcoming,
+                    );
                 }
                 (0..count).into_par_iter().for_each(|step| {
                     let baby = self.layer.baby_base[input] + step;
@@ -430,15 +435,11 @@ impl<'a> Evaluation<'a> {
                 }
             }
             Rotation::Switched(key) => {
-                context.key_product(
-                    digits,
-                    key,
-                    next.and_then(Rotation::key),
-                    &mut scratch.product,
-                );
+                context.key_product(digits, key, &mut scratch.product);
+                let mut upcoming = upcoming(next);
                 let (u0, u1) = scratch.product.split_at_mut(context.qp_limbs() * n);
-                context.mod_down(u0, &mut scratch.limb);
-                context.mod_down(u1, &mut scratch.limb);
+                context.mod_down(u0, &mut scratch.limb, &mut upcoming);
+                context.mod_down(u1, &mut scratch.limb, &mut upcoming);
                 for limb in 0..limbs {
                     let range = limb * n..(limb + 1) * n;
                     if let Some(c0) = query.c0.get(input) {
@@ -522,8 +523,7 @@ impl<'a> Evaluation<'a> {
                 let mut sum = GiantSum::new(context);
                 SwitchScratch::with(context, |scratch| {
                     for giant in task * per_task..giants.len().min((task + 1) * per_task) {
-                        let next = giants.get(giant + 1).map(|rotations| &rotations[query]);
-                        let rotation = (&giants[giant][query], next);
+                        let rotation = &giants[giant][query];
                         self.add_giant(query, giant, rotation, workspace, &mut sum, scratch);
                     }
                 });
@@ -542,7 +542,7 @@ impl<'a> Evaluation<'a> {
                 .chunks_mut(context.qp_limbs() * n)
                 .zip([&mut sum.plain.c0, &mut sum.plain.c1])
             {
-                context.mod_down(poly, &mut scratch);
+                context.mod_down(poly, &mut scratch, &mut Upcoming::none());
                 for limb in 0..context.q_limbs() {
                     let q = context.modulus(limb);
                     kernels::add_assign(
@@ -561,7 +561,7 @@ impl<'a> Evaluation<'a> {
         &self,
         query: usize,
         giant: usize,
-        (rotation, next): (&Rotation<'_>, Option<&Rotation<'_>>),
+        rotation: &Rotation<'_>,
         workspace: &Workspace,
         sum: &mut GiantSum,
         scratch: &mut SwitchScratch,
@@ -593,13 +593,9 @@ impl<'a> Evaluation<'a> {
             |limb| self.sum_limb(workspace, giant, column + 1, limb),
             &mut scratch.digits,
             &mut scratch.limb,
+            &mut key.upcoming(),
         );
-        context.key_product(
-            &scratch.digits,
-            key,
-            next.and_then(Rotation::key),
-            &mut scratch.product,
-        );
+        context.key_product(&scratch.digits, key, &mut scratch.product);
         for (i, (from, to)) in scratch
             .product
             .chunks(n)

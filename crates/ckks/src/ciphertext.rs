@@ -6,6 +6,7 @@ use crate::error::CkksError;
 use crate::kernels;
 use crate::keyswitch::GaloisKey;
 use crate::poly::RnsPoly;
+use crate::upcoming::Upcoming;
 use crate::xof::{Domain, Seed, expand_uniform};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -266,7 +267,13 @@ impl Context {
         if wanted.iter().any(Option::is_some) {
             self.require_key_switching()?;
             digits.resize(self.decomposition_len(), 0);
-            self.decompose(|limb| a.c1.limb(limb), &mut digits, &mut self.buffer(1));
+            let mut scratch = self.buffer(1);
+            self.decompose(
+                |limb| a.c1.limb(limb),
+                &mut digits,
+                &mut scratch,
+                &mut Upcoming::none(),
+            );
         }
         Ok(wanted
             .into_par_iter()
@@ -278,14 +285,14 @@ impl Context {
         let (n, limbs, level) = (self.degree(), self.qp_limbs(), self.level());
         let mut product = self.buffer(2 * limbs);
         let mut scratch = self.buffer(1);
-        self.key_product(digits, key, None, &mut product);
+        self.key_product(digits, key, &mut product);
         let mut out = Ciphertext {
             c0: RnsPoly::zero(self.q_limbs(), n),
             c1: RnsPoly::zero(self.q_limbs(), n),
         };
         let (u0, u1) = product.split_at_mut(limbs * n);
-        self.mod_down(u0, &mut scratch);
-        self.mod_down(u1, &mut scratch);
+        self.mod_down(u0, &mut scratch, &mut Upcoming::none());
+        self.mod_down(u1, &mut scratch, &mut Upcoming::none());
         for limb in 0..self.q_limbs() {
             let range = limb * n..(limb + 1) * n;
             kernels::add_assign(

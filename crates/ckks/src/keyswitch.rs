@@ -17,6 +17,7 @@ use crate::memory::{Block, BlockBuffer};
 use crate::modulus::Modulus;
 use crate::params::ParameterDigest;
 use crate::poly::RnsPoly;
+use crate::upcoming::Upcoming;
 use crate::xof::{Domain, Seed, expand_uniform};
 use rayon::prelude::*;
 use std::fmt;
@@ -138,6 +139,11 @@ impl GaloisKey {
         self.data.blocks()[start..start + self.limb_len].as_flattened()
     }
 
+    /// The key's memory, to be fetched before it is used.
+    pub fn upcoming(&self) -> Upcoming<'_> {
+        Upcoming::new(&self.data.blocks()[self.start..self.start + self.len])
+    }
+
     /// Identity of the parameters it was expanded for.
     pub fn digest(&self) -> ParameterDigest {
         self.digest
@@ -231,17 +237,19 @@ impl Context {
 
     /// Decomposes `c1`, given limb by limb in the NTT domain, into digits over QP in the NTT
     /// domain. Costs one inverse transform for each limb and one forward for each digit and
-    /// foreign prime (6 in all for two ciphertext primes). `scratch` has N residues.
+    /// foreign prime (6 in all for two ciphertext primes). `scratch` has N residues. `upcoming` is
+    /// fetched on the way: usually the key that the digits will meet.
     pub fn decompose<'a>(
         &self,
         c1: impl Fn(usize) -> &'a [u32],
         digits: &mut [u32],
         scratch: &mut [u32],
+        upcoming: &mut Upcoming<'_>,
     ) {
         let (count, n) = (self.q_limbs(), self.degree());
         for d in 0..count {
             scratch.copy_from_slice(c1(d));
-            self.table(d).inverse(scratch);
+            self.table(d).inverse_fetching(scratch, upcoming);
             for limb in 0..self.qp_limbs() {
                 let at = (limb * count + d) * n;
                 let out = &mut digits[at..at + n];
@@ -251,22 +259,15 @@ impl Context {
                 } else {
                     let (from, to) = (self.modulus(d), self.modulus(limb));
                     kernels::lift_centred(self.level(), from, to, scratch, out);
-                    self.table(limb).forward(out);
+                    self.table(limb).forward_fetching(out, upcoming);
                 }
             }
         }
     }
 
     /// `Σ_d digit_d·key_d` over QP: two polynomials, one after the other. Not yet divided by P,
-    /// not yet permuted. `next` is the key that this thread will use next, if known: a hint to
-    /// fetch it in time.
-    pub fn key_product(
-        &self,
-        digits: &[u32],
-        key: &GaloisKey,
-        next: Option<&GaloisKey>,
-        out: &mut [u32],
-    ) {
+    /// not yet permuted.
+    pub fn key_product(&self, digits: &[u32], key: &GaloisKey, out: &mut [u32]) {
         let (count, n, limbs) = (self.q_limbs(), self.degree(), self.qp_limbs());
         let (out0, out1) = out.split_at_mut(limbs * n);
         for limb in 0..limbs {
@@ -276,7 +277,6 @@ impl Context {
                 self.modulus(limb),
                 &digits[at..at + count * n],
                 key.limb(limb),
-                next.map_or(&[], |next| next.limb(limb)),
                 &mut out0[limb * n..(limb + 1) * n],
                 &mut out1[limb * n..(limb + 1) * n],
             );
@@ -285,15 +285,16 @@ impl Context {
 
     /// Divides one polynomial over QP by P, rounding to nearest: the ciphertext limbs of `poly`
     /// become the quotient, its P limb is destroyed. One inverse transform and one forward for
-    /// each ciphertext prime. `scratch` has N residues.
-    pub fn mod_down(&self, poly: &mut [u32], scratch: &mut [u32]) {
+    /// each ciphertext prime. `scratch` has N residues. `upcoming` is fetched on the way: usually
+    /// the next key.
+    pub fn mod_down(&self, poly: &mut [u32], scratch: &mut [u32], upcoming: &mut Upcoming<'_>) {
         let (count, n) = (self.q_limbs(), self.degree());
         let (q_part, p_part) = poly.split_at_mut(count * n);
-        self.table(count).inverse(p_part);
+        self.table(count).inverse_fetching(p_part, upcoming);
         for (limb, out) in q_part.chunks_exact_mut(n).enumerate() {
             let (from, to) = (self.modulus(count), self.modulus(limb));
             kernels::lift_centred(self.level(), from, to, p_part, scratch);
-            self.table(limb).forward(scratch);
+            self.table(limb).forward_fetching(scratch, upcoming);
             kernels::sub_scale(self.level(), to, self.p_inverse(limb), out, scratch);
         }
     }

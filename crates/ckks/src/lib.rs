@@ -21,6 +21,7 @@ pub mod poly;
 pub mod rounding;
 pub mod security;
 pub mod simd;
+pub mod upcoming;
 pub mod wire;
 pub mod xof;
 

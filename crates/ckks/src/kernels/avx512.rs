@@ -3,10 +3,9 @@
 
 use crate::modulus::Modulus;
 use std::arch::x86_64::{
-    __m512i, _MM_HINT_T1, _mm_prefetch, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_cmpgt_epu32_mask, _mm512_loadu_epi32, _mm512_mask_blend_epi32, _mm512_min_epu32,
-    _mm512_mul_epu32, _mm512_mullo_epi32, _mm512_set1_epi32, _mm512_srli_epi64,
-    _mm512_storeu_epi32, _mm512_sub_epi32,
+    __m512i, _mm512_add_epi32, _mm512_add_epi64, _mm512_cmpgt_epu32_mask, _mm512_loadu_epi32,
+    _mm512_mask_blend_epi32, _mm512_min_epu32, _mm512_mul_epu32, _mm512_mullo_epi32,
+    _mm512_set1_epi32, _mm512_srli_epi64, _mm512_storeu_epi32, _mm512_sub_epi32,
 };
 
 /// Lanes of a vector.
@@ -83,15 +82,12 @@ fn montgomery(even: __m512i, odd: __m512i, m: Vectors) -> __m512i {
     add_if_negative(high, m.q)
 }
 
-/// See [`super::key_product`]; two digits. While it reads `key`, it asks for `next`, the part of
-/// the key that the next key switch reads, to be brought into the second-level cache: keys come
-/// from memory, and the transforms in between leave memory idle.
+/// See [`super::key_product`]; two digits.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn key_product(
     modulus: Modulus,
     digits: &[u32],
     key: &[u32],
-    next: &[u32],
     out0: &mut [u32],
     out1: &mut [u32],
 ) {
@@ -102,12 +98,8 @@ pub(super) fn key_product(
         out0.as_chunks_mut::<LANES>().0,
         out1.as_chunks_mut::<LANES>().0,
     );
-    let mut next = next.as_chunks::<LANES>().0.as_chunks::<4>().0.iter();
     for (((d0, d1), key), (out0, out1)) in d0.iter().zip(d1).zip(key).zip(out0.iter_mut().zip(out1))
     {
-        for line in next.next().into_iter().flatten() {
-            _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
-        }
         let [k00, k01, k10, k11] = key;
         let (d0, d1) = (load(d0), load(d1));
         let (d0_odd, d1_odd) = (odd(d0), odd(d1));

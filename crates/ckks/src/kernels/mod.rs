@@ -99,13 +99,11 @@ multiversion! {
 /// `out0 = Σ_d digits[d]·k0[d]`, `out1 = Σ_d digits[d]·k1[d]` for one or two digits, with the
 /// key in Montgomery form. `digits` holds the digits one after the other; `key` is one stream,
 /// `[N/16][digit][polynomial][16]`. Two products stay below `2q² < q·2^32`. N is a multiple of 16.
-/// `next` is what will be read as a key next, or empty: a hint that does not change the result.
 pub fn key_product(
     level: SimdLevel,
     q: Modulus,
     digits: &[u32],
     key: &[u32],
-    next: &[u32],
     out0: &mut [u32],
     out1: &mut [u32],
 ) {
@@ -113,7 +111,7 @@ pub fn key_product(
         #[cfg(target_arch = "x86_64")]
         SimdLevel::Avx512 if digits.len() == 2 * out0.len() => {
             // SAFETY: levels above portable come from run-time detection only.
-            unsafe { avx512::key_product(q, digits, key, next, out0, out1) }
+            unsafe { avx512::key_product(q, digits, key, out0, out1) }
         }
         _ => plain_key_product(level, q, digits, key, out0, out1),
     }
@@ -321,7 +319,7 @@ mod tests {
                 to_montgomery(SimdLevel::Portable, m, &mut montgomery_key);
                 for level in SimdLevel::available() {
                     let (mut out0, mut out1) = (vec![0; n], vec![0; n]);
-                    key_product(level, m, &d, &montgomery_key, &[], &mut out0, &mut out1);
+                    key_product(level, m, &d, &montgomery_key, &mut out0, &mut out1);
                     for i in 0..n {
                         for (poly, out) in [(0, &out0), (1, &out1)] {
                             let sum: u128 = (0..digits)

@@ -18,6 +18,7 @@ use self::arithmetic::{
 };
 use super::packed::{Direction, Packed, Twiddle, reduces};
 use crate::modulus::Modulus;
+use crate::upcoming::Upcoming;
 
 macro_rules! forward_pass {
     ($name:ident, $radix:literal,
@@ -93,6 +94,7 @@ macro_rules! forward_levels {
             vectors: &mut [Vector],
             groups: usize,
             twiddles: &'a [Twiddle],
+            upcoming: &mut Upcoming<'_>,
         ) -> &'a [Twiddle] {
             let (blocks, rest) = twiddles.split_at(groups * ($radix - 1));
             let blocks = blocks.as_chunks::<{ $radix - 1 }>().0;
@@ -100,6 +102,7 @@ macro_rules! forward_levels {
             for (group, twiddles) in blocks.iter().enumerate() {
                 for j in 0..stride {
                     let at = group * $radix * stride + j;
+                    upcoming.step();
                     if groups == 1 {
                         $pass::<RANGE, true>(p, vectors, at, stride, twiddles);
                     } else {
@@ -117,7 +120,12 @@ forward_levels!(forward_pass16, forward16, 16);
 
 /// Forward transform of canonical residues.
 #[target_feature(enable = "avx512f")]
-pub(super) fn forward<const RANGE: u32>(modulus: Modulus, tables: &Packed, values: &mut [u32]) {
+pub(super) fn forward<const RANGE: u32>(
+    modulus: Modulus,
+    tables: &Packed,
+    values: &mut [u32],
+    upcoming: &mut Upcoming<'_>,
+) {
     let p = Primes::new(modulus);
     let Direction { upper, tail } = &tables.forward;
     let (vectors, _) = values.as_chunks_mut::<LANES>();
@@ -125,12 +133,12 @@ pub(super) fn forward<const RANGE: u32>(modulus: Modulus, tables: &Packed, value
     let mut groups = 1;
     for &radix in &tables.radices {
         upper = match radix {
-            3 => forward_pass8::<RANGE>(&p, vectors, groups, upper),
-            _ => forward_pass16::<RANGE>(&p, vectors, groups, upper),
+            3 => forward_pass8::<RANGE>(&p, vectors, groups, upper, upcoming),
+            _ => forward_pass16::<RANGE>(&p, vectors, groups, upper, upcoming),
         };
         groups <<= radix;
     }
-    tail::forward::<RANGE>(p, vectors.as_chunks_mut().0, tail.as_chunks().0);
+    tail::forward::<RANGE>(p, vectors.as_chunks_mut().0, tail.as_chunks().0, upcoming);
 }
 
 macro_rules! inverse_pass {
@@ -214,6 +222,7 @@ macro_rules! inverse_levels {
             groups: usize,
             twiddles: &'a [Twiddle],
             scale: &Twiddle,
+            upcoming: &mut Upcoming<'_>,
         ) -> &'a [Twiddle] {
             let (rest, blocks) = twiddles.split_at(twiddles.len() - groups * ($radix - 1));
             let blocks = blocks.as_chunks::<{ $radix - 1 }>().0;
@@ -221,6 +230,7 @@ macro_rules! inverse_levels {
             for (group, twiddles) in blocks.iter().enumerate() {
                 for j in 0..stride {
                     let at = group * $radix * stride + j;
+                    upcoming.step();
                     if groups == 1 {
                         $pass::<RANGE, true>(p, vectors, at, stride, twiddles, scale);
                     } else {
@@ -238,18 +248,23 @@ inverse_levels!(inverse_pass16, inverse16, 16);
 
 /// Inverse transform of canonical residues, with the factor 1/N.
 #[target_feature(enable = "avx512f")]
-pub(super) fn inverse<const RANGE: u32>(modulus: Modulus, tables: &Packed, values: &mut [u32]) {
+pub(super) fn inverse<const RANGE: u32>(
+    modulus: Modulus,
+    tables: &Packed,
+    values: &mut [u32],
+    upcoming: &mut Upcoming<'_>,
+) {
     let p = Primes::new(modulus);
     let Direction { upper, tail } = &tables.inverse;
     let (vectors, _) = values.as_chunks_mut::<LANES>();
-    tail::inverse::<RANGE>(p, vectors.as_chunks_mut().0, tail.as_chunks().0);
+    tail::inverse::<RANGE>(p, vectors.as_chunks_mut().0, tail.as_chunks().0, upcoming);
     let mut upper = upper.as_slice();
     let mut groups = vectors.len();
     for &radix in tables.radices.iter().rev() {
         groups >>= radix;
         upper = match radix {
-            3 => inverse_pass8::<RANGE>(&p, vectors, groups, upper, &tables.scale),
-            _ => inverse_pass16::<RANGE>(&p, vectors, groups, upper, &tables.scale),
+            3 => inverse_pass8::<RANGE>(&p, vectors, groups, upper, &tables.scale, upcoming),
+            _ => inverse_pass16::<RANGE>(&p, vectors, groups, upper, &tables.scale, upcoming),
         };
     }
 }

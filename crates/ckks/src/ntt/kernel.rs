@@ -7,6 +7,7 @@ use super::{NttTable, reference};
 use super::{avx2, avx512};
 #[cfg(target_arch = "x86_64")]
 use crate::modulus::Modulus;
+use crate::upcoming::Upcoming;
 
 /// An implementation of the transform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,11 +70,11 @@ pub(super) enum Backend {
 /// leaves room for one more doubling: 29-bit primes have `8q < 2^32`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by_range {
-    ($modulus:expr, $kernel:ident::$direction:ident, $tables:expr, $values:expr) => {
+    ($modulus:expr, $kernel:ident::$direction:ident, $($argument:expr),*) => {
         match $modulus.bits() {
-            ..=29 => $kernel::$direction::<8>($modulus, $tables, $values),
-            30 => $kernel::$direction::<4>($modulus, $tables, $values),
-            _ => $kernel::$direction::<2>($modulus, $tables, $values),
+            ..=29 => $kernel::$direction::<8>($modulus, $($argument),*),
+            30 => $kernel::$direction::<4>($modulus, $($argument),*),
+            _ => $kernel::$direction::<2>($modulus, $($argument),*),
         }
     };
 }
@@ -113,7 +114,12 @@ impl Backend {
         }
     }
 
-    pub(super) fn forward(&self, table: &NttTable, values: &mut [u32]) {
+    pub(super) fn forward(
+        &self,
+        table: &NttTable,
+        values: &mut [u32],
+        upcoming: &mut Upcoming<'_>,
+    ) {
         match self {
             Self::Reference => reference::forward(table, values),
             #[cfg(target_arch = "x86_64")]
@@ -124,12 +130,17 @@ impl Backend {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` makes this variant only after detecting AVX-512F.
             Self::Avx512(tables) => unsafe {
-                by_range!(table.modulus, avx512::forward, tables, values);
+                by_range!(table.modulus, avx512::forward, tables, values, upcoming);
             },
         }
     }
 
-    pub(super) fn inverse(&self, table: &NttTable, values: &mut [u32]) {
+    pub(super) fn inverse(
+        &self,
+        table: &NttTable,
+        values: &mut [u32],
+        upcoming: &mut Upcoming<'_>,
+    ) {
         match self {
             Self::Reference => reference::inverse(table, values),
             #[cfg(target_arch = "x86_64")]
@@ -140,7 +151,7 @@ impl Backend {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` makes this variant only after detecting AVX-512F.
             Self::Avx512(tables) => unsafe {
-                by_range!(table.modulus, avx512::inverse, tables, values);
+                by_range!(table.modulus, avx512::inverse, tables, values, upcoming);
             },
         }
     }

@@ -3,6 +3,7 @@
 use super::kernel::{Backend, Kernel};
 use crate::error::ParameterError;
 use crate::modulus::{Modulus, primitive_root};
+use crate::upcoming::Upcoming;
 
 /// Ring degrees that transforms exist for.
 pub(super) const MIN_LOG_DEGREE: u32 = 10;
@@ -99,8 +100,16 @@ impl NttTable {
     /// # Panics
     /// When `values` does not hold exactly N residues: a programming error, not an input error.
     pub fn forward(&self, values: &mut [u32]) {
+        self.forward_fetching(values, &mut Upcoming::none());
+    }
+
+    /// [`NttTable::forward`] that asks for memory that will be read soon.
+    ///
+    /// # Panics
+    /// As [`NttTable::forward`].
+    pub fn forward_fetching(&self, values: &mut [u32], upcoming: &mut Upcoming<'_>) {
         assert_eq!(values.len(), self.degree, "an NTT takes exactly N residues");
-        self.backend.forward(self, values);
+        self.backend.forward(self, values, upcoming);
     }
 
     /// Values to coefficients, in place. Residues canonical on both sides.
@@ -108,7 +117,15 @@ impl NttTable {
     /// # Panics
     /// When `values` does not hold exactly N residues: a programming error, not an input error.
     pub fn inverse(&self, values: &mut [u32]) {
+        self.inverse_fetching(values, &mut Upcoming::none());
+    }
+
+    /// [`NttTable::inverse`] that asks for memory that will be read soon.
+    ///
+    /// # Panics
+    /// As [`NttTable::inverse`].
+    pub fn inverse_fetching(&self, values: &mut [u32], upcoming: &mut Upcoming<'_>) {
         assert_eq!(values.len(), self.degree, "an NTT takes exactly N residues");
-        self.backend.inverse(self, values);
+        self.backend.inverse(self, values, upcoming);
     }
 }

@@ -12,6 +12,7 @@ use super::arithmetic::{
     inverse_middle, load, store,
 };
 use crate::ntt::packed::TAIL16;
+use crate::upcoming::Upcoming;
 
 /// `N` words of a tail block from word `AT`.
 #[inline]
@@ -222,10 +223,12 @@ pub(super) fn forward<const RANGE: u32>(
     p: Primes,
     pairs: &mut [[Vector; 2]],
     twiddles: &[[u32; TAIL16]],
+    upcoming: &mut Upcoming<'_>,
 ) {
     let (span8, span2, memory) = (indices(SPAN8), indices(SPAN2), indices(MEMORY));
     let blocks = twiddles.as_chunks::<PAIRS>().0;
     for (pairs, blocks) in pairs.as_chunks_mut::<PAIRS>().0.iter_mut().zip(blocks) {
+        upcoming.step();
         let (x, y) = permute(load_pairs(pairs), span8);
         let f = factors!(factors2, blocks);
         let v = if RANGE == 8 {
@@ -257,10 +260,12 @@ pub(super) fn inverse<const RANGE: u32>(
     p: Primes,
     pairs: &mut [[Vector; 2]],
     twiddles: &[[u32; TAIL16]],
+    upcoming: &mut Upcoming<'_>,
 ) {
     let (span1, memory) = (indices(MEMORY), indices(MEMORY_FROM8));
     let blocks = twiddles.as_chunks::<PAIRS>().0;
     for (pairs, blocks) in pairs.as_chunks_mut::<PAIRS>().0.iter_mut().zip(blocks) {
+        upcoming.step();
         let (x, y) = permute(load_pairs(pairs), span1);
         let v = inverse_butterflies::<RANGE, 1, _>(p, x, y, factors!(factors16, blocks));
         let (x, y) = swap_halves(v);
