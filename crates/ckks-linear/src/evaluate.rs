@@ -19,7 +19,7 @@ use crate::prepared::{PreparedLayer, PreparedOutput};
 use crate::workspace::Workspace;
 use ckks::automorphism::{Automorphism, GaloisElement};
 use ckks::poly::AlignedResidues;
-use ckks::upcoming::Upcoming;
+use ckks::upcoming::{ScatteredRows, Upcoming};
 use ckks::{Ciphertext, Context, GaloisKey, GaloisKeys, RnsPoly, kernels};
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -436,7 +436,13 @@ impl<'a> Evaluation<'a> {
             }
             Rotation::Switched(key) => {
                 context.key_product(digits, key, &mut scratch.product);
-                let mut upcoming = upcoming(next);
+                let rows = ScatteredRows::new(
+                    place.arena.address(place.row),
+                    self.polys,
+                    self.arena_stride,
+                    limbs * self.blocks(),
+                );
+                let mut upcoming = upcoming(next).with_rows(rows);
                 let (u0, u1) = scratch.product.split_at_mut(context.qp_limbs() * n);
                 context.mod_down(u0, &mut scratch.limb, &mut upcoming);
                 context.mod_down(u1, &mut scratch.limb, &mut upcoming);

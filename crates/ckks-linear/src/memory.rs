@@ -26,6 +26,11 @@ impl<'a> DisjointBlocks<'a> {
         }
     }
 
+    /// Address of block `at`, for hints only.
+    pub(crate) fn address(&self, at: usize) -> *const Block {
+        self.pointer.wrapping_add(at)
+    }
+
     /// Writes block `at`.
     ///
     /// # Safety

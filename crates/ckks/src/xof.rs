@@ -39,12 +39,27 @@ pub fn expand_uniform(
     nonce[4..].copy_from_slice(&(object << 8 | u64::from(limb)).to_le_bytes());
     let mut stream = ChaCha20::new(&seed.0.into(), &nonce.into());
     let mask = u32::MAX >> (32 - modulus.bits());
-    let mut bytes = [0u8; 4096];
+    let mut bytes = [0u8; 1024];
     let mut filled = 0;
     while filled < out.len() {
         bytes.fill(0);
         stream.apply_keystream(&mut bytes);
-        for word in bytes.as_chunks::<4>().0 {
+        let words = bytes.as_chunks::<4>().0;
+        // Nearly every word is taken; a run without a rejection is copied whole.
+        let rest = &mut out[filled..];
+        if rest.len() >= words.len() {
+            let rest = &mut rest[..words.len()];
+            let mut largest = 0;
+            for (out, word) in rest.iter_mut().zip(words) {
+                *out = u32::from_le_bytes(*word) & mask;
+                largest = largest.max(*out);
+            }
+            if largest < modulus.value() {
+                filled += words.len();
+                continue;
+            }
+        }
+        for word in words {
             let candidate = u32::from_le_bytes(*word) & mask;
             if candidate < modulus.value() && filled < out.len() {
                 out[filled] = candidate;

@@ -4,8 +4,9 @@
 use crate::modulus::Modulus;
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_add_epi64, _mm512_cmpgt_epu32_mask, _mm512_loadu_epi32,
-    _mm512_mask_blend_epi32, _mm512_min_epu32, _mm512_mul_epu32, _mm512_mullo_epi32,
-    _mm512_set1_epi32, _mm512_srli_epi64, _mm512_storeu_epi32, _mm512_sub_epi32,
+    _mm512_mask_add_epi32, _mm512_mask_blend_epi32, _mm512_min_epu32, _mm512_mul_epu32,
+    _mm512_mullo_epi32, _mm512_set1_epi32, _mm512_srli_epi64, _mm512_storeu_epi32,
+    _mm512_sub_epi32,
 };
 
 /// Lanes of a vector.
@@ -140,15 +141,25 @@ pub(super) fn mul_assign(modulus: Modulus, a: &mut [u32], b: &[u32]) {
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn lift_centred(from: Modulus, to: Modulus, input: &[u32], output: &mut [u32]) {
     let q = _mm512_set1_epi32(to.value() as i32);
-    let one_shoup = _mm512_set1_epi32(to.shoup(1) as i32);
     let half = _mm512_set1_epi32((from.value() / 2) as i32);
-    let wrap = _mm512_set1_epi32(to.reduce_u64(u64::from(from.value())) as i32);
-    for (out, x) in output
+    let pairs = output
         .as_chunks_mut::<LANES>()
         .0
         .iter_mut()
-        .zip(input.as_chunks::<LANES>().0)
-    {
+        .zip(input.as_chunks::<LANES>().0);
+    if from.value() / 2 < to.value() {
+        // The centred value is within one modulus of its residue.
+        let shift = _mm512_set1_epi32(to.value().wrapping_sub(from.value()) as i32);
+        for (out, x) in pairs {
+            let x = load(x);
+            let negative = _mm512_cmpgt_epu32_mask(x, half);
+            store(out, _mm512_mask_add_epi32(x, negative, x, shift));
+        }
+        return;
+    }
+    let one_shoup = _mm512_set1_epi32(to.shoup(1) as i32);
+    let wrap = _mm512_set1_epi32(to.reduce_u64(u64::from(from.value())) as i32);
+    for (out, x) in pairs {
         let x = load(x);
         let quotient = mul_high(x, one_shoup);
         let residue = reduce_once(_mm512_sub_epi32(x, _mm512_mullo_epi32(quotient, q)), q);
