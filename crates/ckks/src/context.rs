@@ -4,7 +4,7 @@ use crate::encoder::Encoder;
 use crate::error::{CkksError, ParameterError};
 use crate::kernels;
 use crate::modulus::Modulus;
-use crate::ntt::NttTable;
+use crate::ntt::{Kernel, NttTable};
 use crate::params::{ParameterDigest, Parameters};
 use crate::poly::{AlignedResidues, RnsPoly, zeroed};
 use crate::simd::SimdLevel;
@@ -45,14 +45,22 @@ impl Context {
         level: SimdLevel,
     ) -> Result<Arc<Self>, ParameterError> {
         let level = level.min(SimdLevel::detect());
+        let kernel = match level {
+            SimdLevel::Portable => Kernel::Reference,
+            SimdLevel::Avx2 => Kernel::Avx2,
+            SimdLevel::Avx512 => Kernel::Avx512,
+        };
         let degree = parameters.ring_degree();
         let tables = parameters
             .q()
             .iter()
             .copied()
             .chain(parameters.p())
-            .map(|modulus| NttTable::new(modulus, degree))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|modulus| {
+                let table = NttTable::new(modulus, degree)?;
+                Ok(table.clone().with_kernel(kernel).unwrap_or(table))
+            })
+            .collect::<Result<Vec<_>, ParameterError>>()?;
         let p_inverse = match parameters.p() {
             Some(p) => parameters
                 .q()

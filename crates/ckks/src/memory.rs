@@ -31,7 +31,7 @@ impl BlockBuffer {
         // Only whole, aligned huge pages are huge: round large buffers to them.
         let large = bytes > HUGE_PAGE / 2;
         let reserved = if large {
-            bytes.saturating_add(2 * HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE + HUGE_PAGE
+            (bytes.div_ceil(HUGE_PAGE) + 1).saturating_mul(HUGE_PAGE)
         } else {
             bytes.max(1)
         };

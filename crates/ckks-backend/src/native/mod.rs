@@ -115,8 +115,8 @@ struct Server {
     layers: Vec<PreparedLayer>,
     /// Which copy evaluates next.
     next: usize,
-    /// Copy and results of the work done ahead.
-    ahead: Option<(usize, Vec<AheadResult>)>,
+    /// Copy, masks and results of the work done ahead.
+    ahead: Option<(usize, Vec<MaskId>, Vec<AheadResult>)>,
 }
 
 fn library(error: impl std::fmt::Display) -> BackendError {
@@ -201,7 +201,12 @@ impl Native {
         let start = Instant::now();
         let received = SeededCiphertext::decode(&context, &self.upload).map_err(library)?;
         let (outputs, times, bytes) = match self.server.ahead.take() {
-            Some((at, ahead)) => {
+            Some((at, ids, ahead)) => {
+                if !received.iter().map(|c| &c.mask).eq(&ids) {
+                    return Err(library(
+                        "the ciphertexts have other masks than were announced",
+                    ));
+                }
                 let layer = &self.server.layers[at];
                 let queries = ahead
                     .into_iter()
@@ -280,7 +285,7 @@ impl Native {
             .map_err(layer_error)?;
         let mut phases = phases(&times, layer.memory_bytes());
         phases.insert(0, phase("parse and expand", expansion.as_secs_f64(), None));
-        self.server.ahead = Some((at, results));
+        self.server.ahead = Some((at, ids, results));
         Ok(EvaluationReport {
             phases,
             download_bytes: 0,
@@ -302,6 +307,16 @@ impl Native {
                 "{} answers for {} groups of {outputs} outputs",
                 answers.len(),
                 self.client.groups.len()
+            )));
+        }
+        // The client trusts its own expectation of the answer's form, never the answer's header.
+        if let Some(answer) = answers
+            .iter()
+            .find(|answer| answer.bits() != DEFAULT_ANSWER_BITS)
+        {
+            return Err(library(format!(
+                "an answer of {} bits, {DEFAULT_ANSWER_BITS} were expected",
+                answer.bits()
             )));
         }
         let secret = &self.client.secret;

@@ -1,0 +1,197 @@
+//! Evaluation of a prepared layer on the server.
+//!
+//! 1. **Babies**: each input's `c1` is decomposed once; each baby step is one key product and one
+//!    division by P, permuted straight into the arena that the next phase reads.
+//! 2. **Multiply-accumulate**: all inner sums of an output in one pass over its plaintexts, for
+//!    all queries together.
+//! 3. **Giants**: each inner sum is decomposed, multiplied by its key and added, permuted, over
+//!    QP; one division by P ends an output.
+//!
+//! Everything but step 2 on c0 depends on `c1` alone. [`PreparedLayer::evaluate_ahead`] does that
+//! part before the vector exists (with c0 = 0); [`PreparedLayer::evaluate_online`] adds the c0
+//! part. Both together give the same bits as [`PreparedLayer::evaluate`], because division by P
+//! is exact on multiples of P.
+
+mod giants;
+mod run;
+mod scratch;
+
+use self::run::Evaluation;
+use crate::error::LinearError;
+use crate::prepared::PreparedLayer;
+use ckks::{Ciphertext, Context, GaloisKeys, ParameterDigest, RnsPoly, kernels};
+use std::time::Duration;
+
+/// Queries whose plaintexts are streamed together; more are evaluated in turns.
+const QUERIES_AT_ONCE: usize = 16;
+
+/// One group of vectors under one client's keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// The client's Galois keys.
+    pub keys: &'a GaloisKeys,
+    /// One ciphertext for each input of the plan.
+    pub inputs: &'a [Ciphertext],
+}
+
+/// One group of vectors that does not exist yet: its public masks.
+#[derive(Clone, Copy, Debug)]
+pub struct AheadQuery<'a> {
+    /// The client's Galois keys.
+    pub keys: &'a GaloisKeys,
+    /// `c1` of each input ciphertext to come.
+    pub masks: &'a [RnsPoly],
+}
+
+/// All work on one group that depends on its masks alone: two polynomials for each output. Used
+/// once: [`PreparedLayer::evaluate_online`] consumes it. Which masks it belongs to is for the
+/// caller to remember: with other ones the answer is garbage.
+#[derive(Debug)]
+pub struct AheadResult {
+    digest: ParameterDigest,
+    outputs: Vec<Ciphertext>,
+}
+
+/// Wall time of the phases.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PhaseTimes {
+    /// Rotations of the inputs.
+    pub babies: Duration,
+    /// Plaintext products and sums.
+    pub multiply_accumulate: Duration,
+    /// Rotations of the inner sums.
+    pub giants: Duration,
+}
+
+/// Ciphertexts of each query's outputs, and where the time went.
+pub type Evaluated<T> = (Vec<T>, PhaseTimes);
+
+impl PreparedLayer {
+    /// Evaluates whole queries. The inputs are not changed.
+    ///
+    /// # Errors
+    /// [`LinearError::Count`] for a wrong number of inputs, [`LinearError::Ckks`] for a missing
+    /// key or other parameters; nothing is evaluated then.
+    pub fn evaluate(
+        &self,
+        context: &Context,
+        queries: &[Query<'_>],
+    ) -> Result<Evaluated<Vec<Ciphertext>>, LinearError> {
+        let parts: Vec<_> = queries
+            .iter()
+            .map(|query| Parts {
+                keys: Some(query.keys),
+                c0: query.inputs.iter().map(|c| &c.c0).collect(),
+                c1: query.inputs.iter().map(|c| &c.c1).collect(),
+            })
+            .collect();
+        self.run(context, &parts)
+    }
+
+    /// The part that needs the masks only.
+    ///
+    /// # Errors
+    /// As [`PreparedLayer::evaluate`].
+    pub fn evaluate_ahead(
+        &self,
+        context: &Context,
+        queries: &[AheadQuery<'_>],
+    ) -> Result<Evaluated<AheadResult>, LinearError> {
+        let parts: Vec<_> = queries
+            .iter()
+            .map(|query| Parts {
+                keys: Some(query.keys),
+                c0: Vec::new(),
+                c1: query.masks.iter().collect(),
+            })
+            .collect();
+        let (results, times) = self.run(context, &parts)?;
+        let digest = context.digest();
+        let bind = |outputs| AheadResult { digest, outputs };
+        Ok((results.into_iter().map(bind).collect(), times))
+    }
+
+    /// The part that needs the vectors: `queries` pairs the `c0` of each input with what was done
+    /// ahead for its masks.
+    ///
+    /// # Errors
+    /// [`LinearError::Count`], [`LinearError::Ckks`].
+    pub fn evaluate_online(
+        &self,
+        context: &Context,
+        queries: Vec<(AheadResult, Vec<&RnsPoly>)>,
+    ) -> Result<Evaluated<Vec<Ciphertext>>, LinearError> {
+        let (ahead, parts): (Vec<_>, Vec<_>) = queries
+            .into_iter()
+            .map(|(ahead, c0)| {
+                (
+                    ahead,
+                    Parts {
+                        keys: None,
+                        c0,
+                        c1: Vec::new(),
+                    },
+                )
+            })
+            .unzip();
+        for AheadResult { digest, outputs } in &ahead {
+            context.check_digest("a result done ahead", *digest)?;
+            count("outputs done ahead", self.outputs.len(), outputs.len())?;
+        }
+        let (mut results, times) = self.run(context, &parts)?;
+        for (result, ahead) in results.iter_mut().zip(ahead) {
+            for (online, ahead) in result.iter_mut().zip(ahead.outputs) {
+                for limb in 0..context.q_limbs() {
+                    let q = context.modulus(limb);
+                    kernels::add_assign(
+                        context.level(),
+                        q,
+                        online.c0.limb_mut(limb),
+                        ahead.c0.limb(limb),
+                    );
+                }
+                online.c1 = ahead.c1;
+            }
+        }
+        Ok((results, times))
+    }
+
+    fn run(
+        &self,
+        context: &Context,
+        queries: &[Parts<'_>],
+    ) -> Result<Evaluated<Vec<Ciphertext>>, LinearError> {
+        self.check(context)?;
+        let mut results = Vec::with_capacity(queries.len());
+        let mut times = PhaseTimes::default();
+        let turns = queries
+            .chunks(QUERIES_AT_ONCE)
+            .map(|queries| Evaluation::new(self, context, queries))
+            .collect::<Result<Vec<_>, _>>()?;
+        for turn in turns {
+            let mut workspace = self.workspaces.take(turn.arena_len(), turn.sums_len())?;
+            results.extend(turn.evaluate(&mut workspace, &mut times));
+            self.workspaces.give_back(workspace);
+        }
+        Ok((results, times))
+    }
+}
+
+/// The halves of a query's inputs that are there.
+struct Parts<'a> {
+    keys: Option<&'a GaloisKeys>,
+    c0: Vec<&'a RnsPoly>,
+    c1: Vec<&'a RnsPoly>,
+}
+
+fn count(what: &'static str, expected: usize, found: usize) -> Result<(), LinearError> {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(LinearError::Count {
+            what,
+            expected,
+            found,
+        })
+    }
+}
