@@ -2,7 +2,8 @@
 //! no secret; encryption and decryption sit between the two halves.
 
 use crate::error::LinearError;
-use crate::noise::{ErrorTerms, NoiseModel, meetings};
+use crate::noise::{ErrorTerms, NORMS, NoiseModel, check_answer_bits, meetings, rounding_variance};
+use crate::norm::max_or_nan;
 use crate::prepared::LayerManifest;
 use ckks::{Context, RnsPoly};
 use rayon::prelude::*;
@@ -45,18 +46,26 @@ pub struct PredictedError {
 }
 
 impl LayerClient {
-    /// Takes a layer's manifest and the answer length the client expects.
+    /// Takes a layer's manifest and the answer length the client expects. The manifest comes from
+    /// the server: numbers that no layer has are refused. Wrong ones that some layer could have
+    /// are not noticed.
     ///
     /// # Errors
-    /// [`LinearError::Ckks`] when the manifest belongs to other parameters.
+    /// [`LinearError::Ckks`] when the manifest belongs to other parameters, or for an answer length
+    /// that the context cannot give; [`LinearError::Count`] for a plan for other ciphertexts or a
+    /// wrong number of column norms; [`LinearError::Manifest`].
     pub fn new(
         context: &Context,
         manifest: LayerManifest,
         answer_bits: u32,
     ) -> Result<Self, LinearError> {
         context.check_digest("a layer manifest", manifest.digest)?;
-        let noise = NoiseModel::new(&manifest.plan, context, answer_bits);
+        check_answer_bits(context, answer_bits)?;
         let plan = &manifest.plan;
+        count("slots of the context", plan.slots(), context.slots())?;
+        let columns = plan.folding().columns(plan.shape());
+        count("column norms", columns, manifest.column_norms.len())?;
+        let noise = NoiseModel::new(plan, context, answer_bits);
         let mut outputs: Vec<(f64, f64)> = Vec::with_capacity(plan.outputs().len());
         for (o, output) in plan.outputs().iter().enumerate() {
             let known = o
@@ -67,6 +76,7 @@ impl LayerClient {
                 .unwrap_or_else(|| (meetings(plan, o), plan.summed_copies(output) as f64));
             outputs.push(numbers);
         }
+        check_norms(&manifest, &outputs)?;
         Ok(Self {
             noise,
             answer_bits,
@@ -85,8 +95,8 @@ impl LayerClient {
     /// With `relative` the gate is `gate·max(1, bound of max|y|)`.
     ///
     /// # Errors
-    /// [`LinearError::Count`], [`LinearError::NotFinite`], [`LinearError::Magnitude`],
-    /// [`LinearError::PredictedError`].
+    /// [`LinearError::Ckks`] for another context than the layer's; [`LinearError::Count`],
+    /// [`LinearError::NotFinite`], [`LinearError::Magnitude`], [`LinearError::PredictedError`].
     pub fn encode(
         &self,
         context: &Context,
@@ -94,10 +104,11 @@ impl LayerClient {
         gate: f64,
         relative: bool,
     ) -> Result<EncodedGroup, LinearError> {
+        self.check(context)?;
         let packed = self.manifest.plan.pack(vectors)?;
         let energy: f64 = vectors.iter().flat_map(|v| v.iter()).map(|v| v * v).sum();
         let input_norm = energy.sqrt();
-        if input_norm != 0.0 && !(1e-140..1e140).contains(&input_norm) {
+        if input_norm != 0.0 && !NORMS.contains(&input_norm) {
             return Err(LinearError::Magnitude {
                 what: "input vectors",
                 norm: input_norm,
@@ -125,7 +136,7 @@ impl LayerClient {
             gate
         };
         // Written so that NaN is refused.
-        let acceptable = predicted.six_sigma <= limit;
+        let acceptable = predicted.six_sigma.is_finite() && predicted.six_sigma <= limit;
         if !acceptable {
             return Err(LinearError::PredictedError {
                 input_norm,
@@ -145,13 +156,15 @@ impl LayerClient {
     /// ciphertext, into as many vectors as were encoded.
     ///
     /// # Errors
-    /// [`LinearError::Count`], [`LinearError::Ckks`].
+    /// [`LinearError::Count`]; [`LinearError::Ckks`] for a wrong number of coefficients, or another
+    /// context than the layer's.
     pub fn decode(
         &self,
         context: &Context,
         scale: &GroupScale,
         coefficients: &[Vec<i64>],
     ) -> Result<Vec<Vec<f64>>, LinearError> {
+        self.check(context)?;
         let q = context.parameters().q_product() as f64;
         let factor = f64::from(self.answer_bits).exp2() / q;
         let delta = scale.delta_x * self.manifest.weight_scale * factor;
@@ -167,9 +180,19 @@ impl LayerClient {
         Ok(vectors)
     }
 
-    /// The error predicted for a group.
+    fn check(&self, context: &Context) -> Result<(), LinearError> {
+        Ok(context.check_digest("a layer's client", self.manifest.digest)?)
+    }
+
+    /// The error predicted for a group. NaN if it cannot be told for any output.
     pub fn predict(&self, scale: &GroupScale) -> PredictedError {
-        let plan = &self.manifest.plan;
+        let LayerManifest {
+            ref plan,
+            operator_norm,
+            dithered,
+            ..
+        } = self.manifest;
+        let rounding_variance = rounding_variance(operator_norm, dithered);
         let (mut total, mut largest, mut outputs) = (0.0f64, 0.0f64, 0usize);
         for (piece, &(meetings, copies)) in plan.outputs().iter().zip(&self.outputs) {
             for &column_norm in &self.manifest.column_norms[piece.columns.clone()] {
@@ -180,9 +203,10 @@ impl LayerClient {
                     weight_scale: self.manifest.weight_scale,
                     meetings,
                     copies,
+                    rounding_variance,
                 });
                 total += sigma * sigma;
-                largest = largest.max(sigma);
+                largest = max_or_nan(largest, sigma);
                 outputs += 1;
             }
         }
@@ -191,4 +215,46 @@ impl LayerClient {
             six_sigma: 6.0 * largest,
         }
     }
+}
+
+fn count(what: &'static str, expected: usize, found: usize) -> Result<(), LinearError> {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(LinearError::Count {
+            what,
+            expected,
+            found,
+        })
+    }
+}
+
+/// Refuses scales and norms that no layer has, so that no prediction rests on them. `outputs` has
+/// `(meetings, copies)` of each output ciphertext.
+fn check_norms(manifest: &LayerManifest, outputs: &[(f64, f64)]) -> Result<(), LinearError> {
+    /// Rounding of sums of squares and of their roots.
+    const SLACK: f64 = 1.0 + 1e-9;
+    let refuse = |what, value| Err(LinearError::Manifest { what, value });
+    let operator = manifest.operator_norm;
+    if operator != 0.0 && !NORMS.contains(&operator) {
+        return refuse("operator norm", operator);
+    }
+    let scale = manifest.weight_scale;
+    if !(scale.is_finite() && scale > 0.0) {
+        return refuse("weight scale", scale);
+    }
+    for (piece, &(_, copies)) in manifest.plan.outputs().iter().zip(outputs) {
+        // Of the slots that share a column's entries, one has a row of at least this norm: no
+        // operator has a smaller norm than a row of its own.
+        let most = operator * copies.sqrt() * SLACK;
+        for &norm in &manifest.column_norms[piece.columns.clone()] {
+            if !(norm.is_finite() && norm >= 0.0) {
+                return refuse("column norm", norm);
+            }
+            if norm > most {
+                return refuse("column norm, too large for its operator norm,", norm);
+            }
+        }
+    }
+    Ok(())
 }

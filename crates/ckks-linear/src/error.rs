@@ -59,13 +59,24 @@ pub enum LinearError {
         /// The gate.
         gate: f64,
     },
-    /// Values whose norm is beyond double precision.
+    /// Values whose norm is outside [`crate::noise::NORMS`].
     #[error("{what} have norm {norm:e}, outside 1e-140 to 1e140; rescale them")]
     Magnitude {
         /// What.
         what: &'static str,
         /// Their norm.
         norm: f64,
+    },
+    /// A layer's manifest that no layer has: predictions from it would mean nothing.
+    #[error(
+        "the layer's manifest is not valid: its {what} is {value:e}; do not use this layer, ask \
+         its server for the manifest again"
+    )]
+    Manifest {
+        /// The number that cannot be.
+        what: &'static str,
+        /// Its value.
+        value: f64,
     },
     /// More memory than allowed.
     #[error(

@@ -6,11 +6,20 @@
 //! use a rotated input; each slot then N·V. For output k of a plan, with weights `w_k` and input x:
 //!
 //! * encryption and baby steps: `‖w_k‖²·N·V/(2Δx²)`;
-//! * rounding of the weights to integers: `‖x‖²·N/(24Δw²)`, times how often each row is met;
+//! * rounding of the weights to integers: `‖x‖²·N/(24Δw²)`, times how often each row is met; twice
+//!   that for layers with repeated diagonals, and nothing for zero layers;
 //! * rounding of the answer to 2^t, with c summed copies: `c·N·(1 + 2N/3)/(24·Δ²)`,
 //!   `Δ = ΔxΔw·2^t/Q`.
 //!
 //! Giant steps act after the product, at scale ΔxΔw, and are negligible.
+//!
+//! **Independence.** The second term takes the rounding errors of all plaintexts as independent,
+//! of variance 1/12 for each coefficient. Equal diagonals, or equal up to a factor of -1 or ±i,
+//! would be rounded to plaintexts with equal errors, which add up over the sum instead of averaging
+//! out. Preparation finds them and rounds them at random instead (see [`crate::prepared`]): errors
+//! f or 1 - f with mean zero, of variance f(1 - f) for a fraction f, 1/6 on average. Diagonals that
+//! are nearly equal, so that the coefficients of their difference stay below one after scaling, are
+//! not found: errors of such layers can exceed the prediction.
 //!
 //! **Overflow.** No coefficient exceeds the rms over the slots times the scale
 //! (see [`ckks::encoder`]), and the rms of an output's slots is at most `‖A‖·‖x‖/√n`, where A is
@@ -20,10 +29,18 @@
 //! `Δx/Δw = √(12V)·‖w‖/‖x‖`. Both terms are then proportional to ‖x‖, so the best
 //! `Δw = (K‖x‖/(‖w‖√(12V)))^(1/2)` does not depend on x.
 
+use crate::error::LinearError;
+use crate::layout::InputLayout;
 use crate::plan::Plan;
 use crate::shape::Folding;
-use ckks::Context;
+use ckks::rounding::MIN_ANSWER_BITS;
 use ckks::security::ERROR_SIGMA;
+use ckks::{CkksError, Context};
+use std::ops::Range;
+
+/// Norms of weights and vectors that double precision carries through all formulas; zero is
+/// allowed besides.
+pub const NORMS: Range<f64> = 1e-140..1e140;
 
 /// Share of Q/2 that messages may fill; the rest covers all noise, which is below 2^-20 of it.
 const HEADROOM: f64 = 0.98;
@@ -86,29 +103,29 @@ impl NoiseModel {
         HEADROOM * self.q_half * self.slots.sqrt() / operator_norm
     }
 
-    /// The layer's scale Δw: best for the largest column norm, for any input.
+    /// The layer's scale Δw: best for the largest column norm, for any input. Zero weights are
+    /// exact at any scale; theirs keeps the rounding of the answer small.
     pub fn weight_scale(&self, operator_norm: f64, column_norm: f64) -> f64 {
         if operator_norm == 0.0 || column_norm == 0.0 {
-            return 1.0;
+            return self.q_half;
         }
         (self.capacity(operator_norm) / (column_norm * (12.0 * self.coefficient_variance).sqrt()))
             .sqrt()
     }
 
     /// The client's scale Δx for a group of vectors of joint norm `input_norm`: the largest that
-    /// cannot overflow.
+    /// cannot overflow. The zero vector, which never does, gets that of the smallest of [`NORMS`].
     pub fn input_scale(
         &self,
         weight_scale: f64,
         operator_norm: f64,
         input_norm: f64,
     ) -> InputScale {
-        if input_norm == 0.0 {
-            // Any scale encodes zero; this one keeps the noise below every gate.
-            return InputScale {
-                delta_x: self.q_half.sqrt(),
-            };
-        }
+        let input_norm = if input_norm == 0.0 {
+            NORMS.start
+        } else {
+            input_norm
+        };
         // A zero layer bounds Δx by the input alone: its coefficients must stay below Q/2 too.
         let product = if operator_norm == 0.0 {
             f64::INFINITY
@@ -125,8 +142,9 @@ impl NoiseModel {
     pub fn sigma(&self, terms: &ErrorTerms) -> f64 {
         let fresh = terms.column_norm.powi(2) * self.degree * self.coefficient_variance
             / (2.0 * terms.delta_x.powi(2));
-        let weights = terms.input_norm.powi(2) * terms.meetings * self.degree
-            / (24.0 * terms.weight_scale.powi(2));
+        let weights =
+            terms.input_norm.powi(2) * terms.meetings * self.degree * terms.rounding_variance
+                / (2.0 * terms.weight_scale.powi(2));
         let scale = terms.delta_x * terms.weight_scale * self.answer_factor;
         let answer = terms.copies * self.degree * self.answer_variance / (2.0 * scale.powi(2));
         (fresh + weights + answer).sqrt()
@@ -148,6 +166,36 @@ pub struct ErrorTerms {
     pub meetings: f64,
     /// Summed copies.
     pub copies: f64,
+    /// Variance of the rounding error of each coefficient of the weights.
+    pub rounding_variance: f64,
+}
+
+/// Variance of rounding to the nearest integer.
+const NEAREST: f64 = 1.0 / 12.0;
+
+/// Variance of the rounding error of each coefficient of a layer's weights: none for zero weights,
+/// twice the usual when some are `dithered`.
+pub(crate) fn rounding_variance(operator_norm: f64, dithered: bool) -> f64 {
+    if operator_norm == 0.0 {
+        0.0
+    } else if dithered {
+        2.0 * NEAREST
+    } else {
+        NEAREST
+    }
+}
+
+/// Refuses answer lengths that the context cannot give.
+///
+/// # Errors
+/// [`CkksError::AnswerBits`].
+pub(crate) fn check_answer_bits(context: &Context, bits: u32) -> Result<(), LinearError> {
+    let max = context.max_answer_bits();
+    if (MIN_ANSWER_BITS..=max).contains(&bits) {
+        Ok(())
+    } else {
+        Err(CkksError::AnswerBits { bits, max }.into())
+    }
 }
 
 /// The error to expect before weights and vectors are known: x uniform in ±1 and W uniform in
@@ -194,16 +242,28 @@ pub fn expected_rms(plan: &Plan, context: &Context, answer_bits: u32) -> f64 {
         weight_scale,
         meetings: meetings(plan, 0),
         copies,
+        rounding_variance: NEAREST,
     })
 }
 
-/// Products that a summed slot takes part in over the rows there are: 1 for a dense layout.
+/// Products with a row that the summed slots of a column take part in, over the rows there are: 1
+/// for a layout without repetition. Products with the padding of a period do not count.
 pub(crate) fn meetings(plan: &Plan, output: usize) -> f64 {
     let output = &plan.outputs()[output];
     let copies = plan.summed_copies(output) as f64;
-    let products: usize = plan.inputs().iter().map(|i| output.steps(i).len()).sum();
+    let products: f64 = plan
+        .inputs()
+        .iter()
+        .map(|input| {
+            let filled = match input.layout {
+                InputLayout::Periodic { period } => input.rows.len() as f64 / period as f64,
+                InputLayout::Guard { .. } => 1.0,
+            };
+            output.steps(input).len() as f64 * filled
+        })
+        .sum();
     let rows = plan.folding().rows(plan.shape()) as f64;
-    (copies * products as f64 / rows).max(1.0)
+    (copies * products / rows).max(1.0)
 }
 
 /// Column norms of the complex matrix, as the noise sees them.

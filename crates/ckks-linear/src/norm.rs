@@ -92,18 +92,18 @@ impl<'a> Operator<'a> {
         frobenius: f64,
     ) -> Self {
         // Norms of single-precision matrices are normal doubles between 2^-149 and 2^146.
-        let exponent = -frobenius.log2().floor();
+        let exponent = -frobenius.log2().floor() as i32;
         // Both factors are normal in single precision.
-        let entry = exponent.clamp(-126.0, 126.0);
+        let entry = exponent.clamp(-126, 126);
         Self {
             plan,
             weights,
             output,
             rows: plan.folding().rows(plan.shape()),
             level: SimdLevel::detect(),
-            unit: exponent.exp2(),
-            entry_scale: entry.exp2() as f32,
-            value_scale: (2.0 * (exponent - entry)).exp2() as f32,
+            unit: 2f64.powi(exponent),
+            entry_scale: 2f32.powi(entry),
+            value_scale: 2f32.powi(2 * (exponent - entry)),
         }
     }
 
@@ -237,30 +237,50 @@ fn slices<'a>(c: &ComplexColumn<'a>, first: usize, len: usize) -> (&'a [f32], &'
 }
 
 multiversion! {
-    /// `value += Σ_j (re_j·scale + i·im_j·im_scale)·x_j`.
+    /// `value += Σ_j (re_j·scale + i·im_j·im_scale)·x_j`; `im` may be shorter than `re`.
     fn dot(re: &[f32], im: &[f32], im_scale: f32, scale: f32, x: &[Lane], value: &mut Lane) {
-        let mut acc = *value;
-        for (j, (&wr, lane)) in re.iter().zip(x).enumerate() {
-            let wr = wr * scale;
-            let wi = if j < im.len() { im[j] * im_scale } else { 0.0 };
-            for s in 0..STARTS {
-                acc[s] += wr * lane[s] - wi * lane[s + STARTS];
-                acc[s + STARTS] += wr * lane[s + STARTS] + wi * lane[s];
+        // Sums over the real and over the imaginary parts, so that all lanes do the same.
+        let mut real = [0.0f32; 2 * STARTS];
+        let mut imaginary = [0.0f32; 2 * STARTS];
+        for ((&wr, &wi), lane) in re.iter().zip(im).zip(x) {
+            let (wr, wi) = (wr * scale, wi * im_scale);
+            for s in 0..2 * STARTS {
+                real[s] += wr * lane[s];
+                imaginary[s] += wi * lane[s];
             }
         }
-        *value = acc;
+        for (&wr, lane) in re.iter().zip(x).skip(im.len()) {
+            let wr = wr * scale;
+            for s in 0..2 * STARTS {
+                real[s] += wr * lane[s];
+            }
+        }
+        for s in 0..STARTS {
+            value[s] += real[s] - imaginary[s + STARTS];
+            value[s + STARTS] += real[s + STARTS] + imaginary[s];
+        }
     }
 }
 
 multiversion! {
-    /// `sum_j += conj(re_j·scale + i·im_j·im_scale)·value`.
+    /// `sum_j += conj(re_j·scale + i·im_j·im_scale)·value`; `im` may be shorter than `re`.
     fn scatter(re: &[f32], im: &[f32], im_scale: f32, scale: f32, value: &Lane, sum: &mut [Lane]) {
-        for (j, (&wr, lane)) in re.iter().zip(sum.iter_mut()).enumerate() {
+        let value = *value;
+        let mut turned = [0.0f32; 2 * STARTS];
+        for s in 0..STARTS {
+            turned[s] = value[s + STARTS];
+            turned[s + STARTS] = -value[s];
+        }
+        for ((&wr, &wi), lane) in re.iter().zip(im).zip(&mut *sum) {
+            let (wr, wi) = (wr * scale, wi * im_scale);
+            for s in 0..2 * STARTS {
+                lane[s] += wr * value[s] + wi * turned[s];
+            }
+        }
+        for (&wr, lane) in re.iter().zip(sum).skip(im.len()) {
             let wr = wr * scale;
-            let wi = if j < im.len() { im[j] * im_scale } else { 0.0 };
-            for s in 0..STARTS {
-                lane[s] += wr * value[s] + wi * value[s + STARTS];
-                lane[s + STARTS] += wr * value[s + STARTS] - wi * value[s];
+            for s in 0..2 * STARTS {
+                lane[s] += wr * value[s];
             }
         }
     }

@@ -1,10 +1,16 @@
 //! Weights turned into what evaluation streams.
+//!
+//! Plaintexts are rounded to the nearest integers, except those of diagonals that an output has
+//! more than once, up to a factor of ±1 or ±i: their rounding errors would be equal as well, up to
+//! that factor, and add up (see [`crate::noise`]). A dither uniform in ±1/2 is added to their
+//! coefficients first, from a generator keyed by the place of the plaintext. All of it is public
+//! and repeats to the bit.
 
 use crate::error::LinearError;
 use crate::layout::{InputPiece, OutputPiece, SlotColumn, for_each_row_run};
 use crate::mac::{Block, Span};
 use crate::memory::DisjointBlocks;
-use crate::noise::{NoiseModel, column_norms};
+use crate::noise::{NORMS, NoiseModel, check_answer_bits, column_norms};
 use crate::norm::{max_or_nan, slot_operator_bound};
 use crate::plan::{Giant, Plan, Term};
 use crate::shape::ComplexColumn;
@@ -14,7 +20,7 @@ use ckks::kernels;
 use ckks::memory::BlockBuffer;
 use ckks::{Complex64, Context, ParameterDigest, RnsPoly};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tensor_io::WeightMatrix;
 
@@ -32,6 +38,8 @@ pub struct LayerManifest {
     pub operator_norm: f64,
     /// Norms of the columns of the complex matrix.
     pub column_norms: Vec<f64>,
+    /// Whether some diagonals are equal and were rounded with a dither, at twice the variance.
+    pub dithered: bool,
     /// Parameters.
     pub digest: ParameterDigest,
 }
@@ -39,7 +47,7 @@ pub struct LayerManifest {
 impl LayerManifest {
     /// The largest column norm.
     pub fn largest_column_norm(&self) -> f64 {
-        self.column_norms.iter().copied().fold(0.0, f64::max)
+        self.column_norms.iter().copied().fold(0.0, max_or_nan)
     }
 }
 
@@ -77,10 +85,11 @@ pub struct PreparedLayer {
 
 impl PreparedLayer {
     /// Encodes a layer's weights under a plan. `progress` is called from any thread with a
-    /// fraction from 0 to 1.
+    /// fraction from 0 to 1. The result is the same on any number of threads.
     ///
     /// # Errors
     /// [`LinearError::Count`] when the weights have another shape than the plan,
+    /// [`LinearError::Ckks`] for an answer length that the context cannot give,
     /// [`LinearError::Magnitude`] for norms beyond double precision, [`LinearError::Allocation`].
     pub fn prepare(
         context: &Context,
@@ -90,18 +99,19 @@ impl PreparedLayer {
         progress: &(dyn Fn(f64) + Sync),
     ) -> Result<Self, LinearError> {
         check_weights(context, &plan, weights)?;
+        check_answer_bits(context, answer_bits)?;
         let columns = plan.folding().columns(plan.shape());
         let column_norms = column_norms(plan.folding(), weights, columns);
         let operator_norm = (0..plan.outputs().len())
             .map(|o| slot_operator_bound(&plan, weights, o, o as u64))
             .fold(0.0, max_or_nan);
-        if operator_norm != 0.0 && !(1e-140..1e140).contains(&operator_norm) {
+        if operator_norm != 0.0 && !NORMS.contains(&operator_norm) {
             return Err(LinearError::Magnitude {
                 what: "weights",
                 norm: operator_norm,
             });
         }
-        let largest = column_norms.iter().copied().fold(0.0, f64::max);
+        let largest = column_norms.iter().copied().fold(0.0, max_or_nan);
         let noise = NoiseModel::new(&plan, context, answer_bits);
         let weight_scale = noise.weight_scale(operator_norm, largest);
         let mut babies = 0;
@@ -114,7 +124,7 @@ impl PreparedLayer {
             .collect();
         let total = plan.counts().plaintexts as usize;
         let done = AtomicUsize::new(0);
-        let mut zero_diagonals = 0;
+        let (mut zero_diagonals, mut dithered) = (0, false);
         let mut outputs = Vec::with_capacity(plan.outputs().len());
         for o in 0..plan.outputs().len() {
             let preparation = Preparation {
@@ -124,12 +134,13 @@ impl PreparedLayer {
                 o,
                 weight_scale,
             };
-            let (output, zeros) = preparation.output(&baby_base, &|encoded| {
+            let prepared = preparation.output(&baby_base, &|encoded| {
                 let done = done.fetch_add(encoded, Ordering::Relaxed) + encoded;
                 progress(done as f64 / total as f64);
             })?;
-            zero_diagonals += zeros;
-            outputs.push(output);
+            zero_diagonals += prepared.zeros;
+            dithered |= prepared.dithered;
+            outputs.push(prepared.output);
         }
         progress(1.0);
         let digest = context.digest();
@@ -138,6 +149,7 @@ impl PreparedLayer {
             weight_scale,
             operator_norm,
             column_norms,
+            dithered,
             digest,
         };
         let automorphisms = manifest
@@ -260,8 +272,24 @@ struct Task {
     input: usize,
     giant_step: usize,
     first_step: usize,
-    /// Position in the term list for each consecutive step; `None` for a zero diagonal.
-    terms: Vec<Option<usize>>,
+    /// Each consecutive step's diagonal; `None` for zero.
+    terms: Vec<Option<Diagonal>>,
+}
+
+/// A nonzero diagonal.
+#[derive(Clone, Copy)]
+struct Diagonal {
+    /// Position in the term list.
+    term: usize,
+    /// Whether the output has an equal one.
+    repeated: bool,
+}
+
+/// What preparing one output gives.
+struct Encoded {
+    output: PreparedOutput,
+    zeros: usize,
+    dithered: bool,
 }
 
 impl Preparation<'_> {
@@ -273,7 +301,7 @@ impl Preparation<'_> {
         &self,
         baby_base: &[usize],
         progress: &(dyn Fn(usize) + Sync),
-    ) -> Result<(PreparedOutput, usize), LinearError> {
+    ) -> Result<Encoded, LinearError> {
         let tables: Vec<Vec<Option<SlotColumn>>> = self
             .plan
             .inputs()
@@ -294,6 +322,7 @@ impl Preparation<'_> {
                     .collect()
             })
             .collect();
+        let repeated = self.repeated(&tables, &giants, &nonzero);
         let mut output = PreparedOutput {
             steps: Vec::new(),
             spans: Vec::new(),
@@ -302,11 +331,14 @@ impl Preparation<'_> {
         };
         let mut tasks = Vec::new();
         let mut zeros = 0;
-        for (giant, nonzero) in giants.iter().zip(&nonzero) {
+        for ((giant, nonzero), repeated) in giants.iter().zip(&nonzero).zip(&repeated) {
             let start = output.terms();
-            let mut numbers = Vec::with_capacity(giant.terms.len());
-            for (term, &present) in giant.terms.iter().zip(nonzero) {
-                numbers.push(present.then_some(output.terms()));
+            let mut diagonals = Vec::with_capacity(giant.terms.len());
+            for ((term, &present), &repeated) in giant.terms.iter().zip(nonzero).zip(repeated) {
+                diagonals.push(present.then_some(Diagonal {
+                    term: output.terms(),
+                    repeated,
+                }));
                 if present {
                     output
                         .babies_of_terms
@@ -319,7 +351,7 @@ impl Preparation<'_> {
             if len > 0 {
                 output.steps.push(giant.step);
                 output.spans.push(Span { start, len });
-                push_tasks(giant, &numbers, &mut tasks);
+                push_tasks(giant, &diagonals, &mut tasks);
             }
         }
         let blocks = self.context.degree() / 16;
@@ -334,7 +366,9 @@ impl Preparation<'_> {
                     for block in 0..blocks {
                         let base = (limb * blocks + block) * terms;
                         for (poly, term) in scratch.polys.iter().zip(&task.terms) {
-                            let Some(term) = term else { continue };
+                            let Some(Diagonal { term, .. }) = term else {
+                                continue;
+                            };
                             let value = poly.limb(limb).as_chunks::<16>().0[block];
                             // SAFETY: each term belongs to one task, so each block is written once.
                             unsafe { sink.write(base + term, value) };
@@ -344,7 +378,12 @@ impl Preparation<'_> {
                 progress(task.terms.len());
             },
         );
-        Ok((output, zeros))
+        let dithered = repeated.iter().flatten().any(|&repeated| repeated);
+        Ok(Encoded {
+            output,
+            zeros,
+            dithered,
+        })
     }
 
     fn column(&self, slot: SlotColumn) -> ComplexColumn<'_> {
@@ -354,15 +393,101 @@ impl Preparation<'_> {
     }
 
     fn is_nonzero(&self, table: &[Option<SlotColumn>], giant_step: usize, term: Term) -> bool {
+        table
+            .iter()
+            .flatten()
+            .any(|&slot| self.entry(slot, giant_step, term) != Complex64::ZERO)
+    }
+
+    /// What one slot of a diagonal holds.
+    fn entry(&self, slot: SlotColumn, giant_step: usize, term: Term) -> Complex64 {
         let input = &self.plan.inputs()[term.input];
-        table.iter().flatten().any(|&slot| {
-            let mut nonzero = false;
-            for_each_row_run(input, slot, giant_step + term.baby, 1, |_, row, _| {
-                let entry = self.column(slot).at(input.rows.start + row);
-                nonzero = entry != Complex64::ZERO;
+        let mut entry = Complex64::ZERO;
+        for_each_row_run(input, slot, giant_step + term.baby, 1, |_, row, _| {
+            entry = self.column(slot).at(input.rows.start + row);
+        });
+        entry
+    }
+
+    /// Which of the nonzero diagonals of each giant step have equals in this output, up to a
+    /// factor of ±1 or ±i. Giant steps do not matter: they rotate errors as they rotate diagonals.
+    fn repeated(
+        &self,
+        tables: &[Vec<Option<SlotColumn>>],
+        giants: &[Giant],
+        nonzero: &[Vec<bool>],
+    ) -> Vec<Vec<bool>> {
+        let mut candidates = nonzero.to_vec();
+        // A few slots tell most diagonals apart; only the rest are read whole.
+        for every in [self.plan.slots() / 16 + 1, 1] {
+            let prints: Vec<Vec<Option<u64>>> = giants
+                .par_iter()
+                .zip(&candidates)
+                .map(|(giant, candidates)| {
+                    let terms = giant.terms.iter().zip(candidates);
+                    terms
+                        .map(|(&term, candidate)| {
+                            let table = &tables[term.input];
+                            candidate.then(|| self.fingerprint(table, giant.step, term, every))
+                        })
+                        .collect()
+                })
+                .collect();
+            let mut counts: HashMap<u64, usize> = HashMap::new();
+            for print in prints.iter().flatten().flatten() {
+                *counts.entry(*print).or_default() += 1;
+            }
+            let is_repeated = |print: &u64| counts.get(print).is_some_and(|&count| count > 1);
+            candidates = prints
+                .iter()
+                .map(|prints| {
+                    let prints = prints.iter();
+                    prints
+                        .map(|print| print.as_ref().is_some_and(is_repeated))
+                        .collect()
+                })
+                .collect();
+        }
+        candidates
+    }
+
+    /// A hash of every `every`-th slot of a diagonal, the same for its multiples by -1 and ±i.
+    fn fingerprint(
+        &self,
+        table: &[Option<SlotColumn>],
+        giant_step: usize,
+        term: Term,
+        every: usize,
+    ) -> u64 {
+        let units = [
+            Complex64::new(1.0, 0.0),
+            Complex64::new(0.0, 1.0),
+            Complex64::new(-1.0, 0.0),
+            Complex64::new(0.0, -1.0),
+        ];
+        let mut hash = 0;
+        let mut unit = None;
+        for (p, slot) in table.iter().enumerate().step_by(every) {
+            let Some(slot) = *slot else { continue };
+            let entry = self.entry(slot, giant_step, term);
+            if entry == Complex64::ZERO {
+                continue;
+            }
+            // The factor that turns the first entry into the first quadrant.
+            let unit = *unit.get_or_insert_with(|| {
+                let first = |unit: &&Complex64| {
+                    let turned = entry * **unit;
+                    turned.re > 0.0 && turned.im >= 0.0
+                };
+                units.iter().find(first).copied().unwrap_or(units[0])
             });
-            nonzero
-        })
+            // Adding zero makes negative zeros positive.
+            let turned = entry * unit + Complex64::ZERO;
+            for word in [p as u64, turned.re.to_bits(), turned.im.to_bits()] {
+                hash = mix(hash ^ word);
+            }
+        }
+        hash
     }
 
     /// Encodes the diagonals of a task into `scratch.polys`, in Montgomery form.
@@ -386,11 +511,11 @@ impl Preparation<'_> {
             });
         }
         let n = self.context.slots();
-        for (slots, poly) in scratch
+        for ((slots, poly), diagonal) in scratch
             .slots
             .chunks_mut(stride)
             .zip(&mut scratch.polys)
-            .take(count)
+            .zip(&task.terms)
         {
             encoder.embed_positions(
                 &mut slots[..n],
@@ -398,6 +523,13 @@ impl Preparation<'_> {
                 &mut scratch.coefficients,
                 &mut scratch.fft,
             );
+            if let Some(Diagonal {
+                term,
+                repeated: true,
+            }) = *diagonal
+            {
+                dither(&mut scratch.coefficients, self.o, term);
+            }
             self.context.round_to_residues(&scratch.coefficients, poly);
             self.context.forward(poly);
             for limb in 0..poly.limbs() {
@@ -409,7 +541,7 @@ impl Preparation<'_> {
 }
 
 /// Cuts a giant's terms into runs of consecutive baby steps of one input.
-fn push_tasks(giant: &Giant, numbers: &[Option<usize>], tasks: &mut Vec<Task>) {
+fn push_tasks(giant: &Giant, diagonals: &[Option<Diagonal>], tasks: &mut Vec<Task>) {
     let mut at = 0;
     while at < giant.terms.len() {
         let first = giant.terms[at];
@@ -421,7 +553,7 @@ fn push_tasks(giant: &Giant, numbers: &[Option<usize>], tasks: &mut Vec<Task>) {
         {
             end += 1;
         }
-        let terms = numbers[at..end].to_vec();
+        let terms = diagonals[at..end].to_vec();
         if terms.iter().any(Option::is_some) {
             tasks.push(Task {
                 input: first.input,
@@ -432,6 +564,23 @@ fn push_tasks(giant: &Giant, numbers: &[Option<usize>], tasks: &mut Vec<Task>) {
         }
         at = end;
     }
+}
+
+/// Adds numbers uniform in ±1/2 that depend on the place of the plaintext alone.
+fn dither(coefficients: &mut [f64], output: usize, term: usize) {
+    let key = mix(mix(output as u64) ^ term as u64);
+    for (i, coefficient) in coefficients.iter_mut().enumerate() {
+        let bits = mix(key ^ i as u64) >> 11;
+        *coefficient += bits as f64 * 2f64.powi(-53) - 0.5;
+    }
+}
+
+/// One step of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that spreads every bit.
+fn mix(value: u64) -> u64 {
+    let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 struct Scratch {

@@ -3,6 +3,7 @@
 //! `cargo bench -p ckks --bench key_switching`
 
 use ckks::automorphism::{Automorphism, GaloisElement};
+use ckks::upcoming::Upcoming;
 use ckks::xof::Seed;
 use ckks::{Context, GaloisKey, MaskId, RnsPoly, SeededGaloisKey, kernels};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -35,13 +36,25 @@ fn parts(c: &mut Criterion) {
     let mut scratch = context.buffer(1);
     let mut digits = context.buffer(context.qp_limbs() * context.q_limbs());
     let mut product = context.buffer(2 * context.qp_limbs());
-    context.decompose(|limb| c1.limb(limb), &mut digits, &mut scratch);
+    context.decompose(
+        |limb| c1.limb(limb),
+        &mut digits,
+        &mut scratch,
+        &mut Upcoming::none(),
+    );
     // As many keys as a 2048 × 2048 layer has, so that they come from where they come from there.
     let seeded: Vec<_> = (1..63).map(|step| seeded_key(&context, step)).collect();
     let keys = GaloisKey::expand_all(&context, &seeded).unwrap_or_else(|error| panic!("{error}"));
 
     c.bench_function("decompose", |b| {
-        b.iter(|| context.decompose(|limb| c1.limb(limb), black_box(&mut digits), &mut scratch));
+        b.iter(|| {
+            context.decompose(
+                |limb| c1.limb(limb),
+                black_box(&mut digits),
+                &mut scratch,
+                &mut Upcoming::none(),
+            )
+        });
     });
     let mut next = 0;
     c.bench_function("key product, cycling through 62 keys", |b| {
@@ -55,7 +68,7 @@ fn parts(c: &mut Criterion) {
     });
     c.bench_function("division by P, one polynomial", |b| {
         let poly = &mut product[..context.qp_limbs() * n];
-        b.iter(|| context.mod_down(black_box(poly), &mut scratch));
+        b.iter(|| context.mod_down(black_box(poly), &mut scratch, &mut Upcoming::none()));
     });
     let automorphism = Automorphism::new(GaloisElement::rotation(7, n), n);
     c.bench_function("permute one limb", |b| {
@@ -67,16 +80,17 @@ fn parts(c: &mut Criterion) {
             automorphism.apply_add(context.level(), q, c1.limb(0), black_box(&mut scratch));
         });
     });
-    let mut half = |context: &Context, poly: &mut [u32]| {
-        context.mod_down(poly, &mut scratch);
+    let mut half = |context: &Context, poly: &mut [u32], upcoming: &mut Upcoming<'_>| {
+        context.mod_down(poly, &mut scratch, upcoming);
     };
     c.bench_function("product and division, cycling through 62 keys", |b| {
         b.iter(|| {
             next = (next + 1) % keys.len();
             context.key_product(&digits, &keys[next], black_box(&mut product));
+            let mut upcoming = keys[(next + 1) % keys.len()].upcoming();
             let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
-            half(&context, u0);
-            half(&context, u1);
+            half(&context, u0, &mut upcoming);
+            half(&context, u1, &mut upcoming);
         });
     });
     c.bench_function("product and division, cycling, not fetched ahead", |b| {
@@ -84,23 +98,23 @@ fn parts(c: &mut Criterion) {
             next = (next + 1) % keys.len();
             context.key_product(&digits, &keys[next], black_box(&mut product));
             let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
-            half(&context, u0);
-            half(&context, u1);
+            half(&context, u0, &mut Upcoming::none());
+            half(&context, u1, &mut Upcoming::none());
         });
     });
     c.bench_function("product and division, one key", |b| {
         b.iter(|| {
             context.key_product(&digits, &keys[0], black_box(&mut product));
             let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
-            half(&context, u0);
-            half(&context, u1);
+            half(&context, u0, &mut Upcoming::none());
+            half(&context, u1, &mut Upcoming::none());
         });
     });
     c.bench_function("two divisions", |b| {
         b.iter(|| {
             let (u0, u1) = product.split_at_mut(context.qp_limbs() * n);
-            half(&context, u0);
-            half(&context, black_box(u1));
+            half(&context, u0, &mut Upcoming::none());
+            half(&context, black_box(u1), &mut Upcoming::none());
         });
     });
     let mut digits2 = digits.clone();
@@ -108,7 +122,12 @@ fn parts(c: &mut Criterion) {
     c.bench_function("decomposition and product, cycling through 62 keys", |b| {
         b.iter(|| {
             next = (next + 1) % keys.len();
-            context.decompose(|limb| c1.limb(limb), black_box(&mut digits2), &mut scratch2);
+            context.decompose(
+                |limb| c1.limb(limb),
+                black_box(&mut digits2),
+                &mut scratch2,
+                &mut Upcoming::none(),
+            );
             context.key_product(&digits2, &keys[next], black_box(&mut product));
         });
     });

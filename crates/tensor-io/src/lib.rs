@@ -12,24 +12,37 @@
 //!   whole or not at all.
 
 mod atomic;
+#[cfg(feature = "sources")]
 mod dtype;
 mod error;
+#[cfg(feature = "sources")]
 mod header;
+#[cfg(feature = "sources")]
 mod http;
+#[cfg(feature = "sources")]
 mod hub;
+#[cfg(feature = "sources")]
 mod load;
+#[cfg(feature = "sources")]
 mod local;
 mod matrix;
 mod npy;
 mod npy_header;
+#[cfg(feature = "sources")]
 mod redirect;
+mod regular;
+#[cfg(feature = "sources")]
 mod source;
 
 pub use atomic::{check_writable, write_atomically};
+#[cfg(feature = "sources")]
 pub use dtype::Dtype;
 pub use error::{HeaderDefect, NpyDefect, TensorError};
+#[cfg(feature = "sources")]
 pub use hub::{AccessToken, DEFAULT_HUB_ENDPOINT, HubConfig};
+#[cfg(feature = "sources")]
 pub use load::{LoadOptions, LoadedMatrix};
 pub use matrix::WeightMatrix;
 pub use npy::{InputBatch, read_npy, write_npy_f64};
+#[cfg(feature = "sources")]
 pub use source::WeightSource;

@@ -7,9 +7,9 @@ use half::f16;
 
 use crate::atomic::write_atomically;
 use crate::error::{NpyDefect, TensorError};
-use crate::local::open_regular;
 use crate::matrix::transposed;
 use crate::npy_header::{MAGIC, MAX_HEADER_BYTES, NpyHeader};
+use crate::regular::open_regular;
 
 /// A batch of input vectors of equal width. All values are finite.
 #[derive(Debug, Clone, PartialEq)]

@@ -37,8 +37,13 @@ impl Evaluation<'_> {
             .map(|task| {
                 let mut sum = GiantSum::new(context);
                 SwitchScratch::with(context, |scratch| {
-                    for giant in task * per_task..giants.len().min((task + 1) * per_task) {
-                        let rotation = &giants[giant][query];
+                    let own = giants
+                        .iter()
+                        .enumerate()
+                        .skip(task * per_task)
+                        .take(per_task);
+                    for (giant, rotations) in own {
+                        let rotation = &rotations[query];
                         self.add_giant(query, giant, rotation, workspace, &mut sum, scratch);
                     }
                 });
