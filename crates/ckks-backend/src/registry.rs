@@ -50,8 +50,8 @@ pub fn check(name: &str, device: &str) -> Result<(), BackendError> {
     };
     if !library.devices.contains(&device) {
         return Err(missing(format!(
-            "it has no device \"{device}\"; --device takes {}",
-            library.devices.join(", ")
+            "it has no device \"{device}\"; give --device {}",
+            library.devices.join(" or ")
         )));
     }
     Ok(())

@@ -105,12 +105,15 @@ impl GaloisKeys {
     /// [`CkksError::MissingGaloisKey`], naming the rotation; [`CkksError::ContextMismatch`] for a
     /// key of other parameters.
     pub fn get(&self, element: GaloisElement, context: &Context) -> Result<&GaloisKey, CkksError> {
-        self.0
+        let key = self
+            .0
             .get(&element)
             .ok_or_else(|| CkksError::MissingGaloisKey {
                 what: element.describe(context.degree()),
                 element: element.exponent(),
-            })
+            })?;
+        context.check_digest("a Galois key", key.digest())?;
+        Ok(key)
     }
 }
 
