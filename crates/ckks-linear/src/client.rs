@@ -2,9 +2,9 @@
 //! no secret; encryption and decryption sit between the two halves.
 
 use crate::error::LinearError;
+use crate::manifest::LayerManifest;
 use crate::noise::{ErrorTerms, NORMS, NoiseModel, check_answer_bits, meetings, rounding_variance};
 use crate::norm::max_or_nan;
-use crate::prepared::LayerManifest;
 use ckks::{Context, RnsPoly};
 use rayon::prelude::*;
 

@@ -3,10 +3,12 @@
 //! secret: the client half ([`client`]) packs, scales, encodes and decodes; encryption is elsewhere.
 pub mod client;
 pub mod cost;
+mod encode;
 pub mod error;
 pub mod evaluate;
 pub mod layout;
 mod mac;
+pub mod manifest;
 mod memory;
 pub mod noise;
 pub mod norm;

@@ -5,8 +5,9 @@ mod support;
 use ckks::{Ciphertext, Context, GaloisKeys};
 use ckks_linear::client::LayerClient;
 use ckks_linear::evaluate::{AheadQuery, Query};
+use ckks_linear::manifest::LayerManifest;
 use ckks_linear::plan::Plan;
-use ckks_linear::prepared::{LayerManifest, PreparedLayer};
+use ckks_linear::prepared::PreparedLayer;
 use std::sync::Barrier;
 use support::{Trial, best, context, dense, errors, vectors};
 
