@@ -6,6 +6,7 @@ pub mod cost;
 mod encode;
 pub mod error;
 pub mod evaluate;
+mod lanes;
 pub mod layout;
 mod mac;
 pub mod manifest;

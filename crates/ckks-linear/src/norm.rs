@@ -9,25 +9,21 @@
 //! smaller one is taken. It also stands in where single precision fails the iteration, which
 //! certain lower bounds of λ_max tell.
 
+use crate::lanes::{Lane, STARTS, dot, scatter};
 use crate::layout::{OutputPiece, for_each_row_run};
 use crate::plan::Plan;
 use crate::shape::ComplexColumn;
-use ckks::simd::{SimdLevel, multiversion};
+use ckks::simd::SimdLevel;
 use rand::RngExt as _;
 use rayon::prelude::*;
 use tensor_io::WeightMatrix;
 
-/// Independent starting vectors.
-const STARTS: usize = 8;
 /// Exponent k of the iterated operator: k/2 applications of AᴴA.
 const POWER: i32 = 16;
 /// log2 of the failure probability of one output's bound.
 pub const LOG_FAILURE: f64 = -40.0;
 /// Covers the rounding of single-precision sums.
 const ROUNDING: f64 = 1.001;
-
-/// One complex entry for each start: real parts, then imaginary parts.
-type Lane = [f32; 2 * STARTS];
 
 /// An upper bound of ‖A‖ for output `o`, wrong with probability below 2^-40. Finite for every
 /// matrix of finite single-precision entries, and 0 for zero matrices only; the same on any number
@@ -234,54 +230,4 @@ fn normalise(x: &mut [Lane]) -> [f64; STARTS] {
 fn slices<'a>(c: &ComplexColumn<'a>, first: usize, len: usize) -> (&'a [f32], &'a [f32]) {
     let im_end = (first + len).min(c.im.len());
     (&c.re[first..first + len], &c.im[first.min(im_end)..im_end])
-}
-
-multiversion! {
-    /// `value += Σ_j (re_j·scale + i·im_j·im_scale)·x_j`; `im` may be shorter than `re`.
-    fn dot(re: &[f32], im: &[f32], im_scale: f32, scale: f32, x: &[Lane], value: &mut Lane) {
-        // Sums over the real and over the imaginary parts, so that all lanes do the same.
-        let mut real = [0.0f32; 2 * STARTS];
-        let mut imaginary = [0.0f32; 2 * STARTS];
-        for ((&wr, &wi), lane) in re.iter().zip(im).zip(x) {
-            let (wr, wi) = (wr * scale, wi * im_scale);
-            for s in 0..2 * STARTS {
-                real[s] += wr * lane[s];
-                imaginary[s] += wi * lane[s];
-            }
-        }
-        for (&wr, lane) in re.iter().zip(x).skip(im.len()) {
-            let wr = wr * scale;
-            for s in 0..2 * STARTS {
-                real[s] += wr * lane[s];
-            }
-        }
-        for s in 0..STARTS {
-            value[s] += real[s] - imaginary[s + STARTS];
-            value[s + STARTS] += real[s + STARTS] + imaginary[s];
-        }
-    }
-}
-
-multiversion! {
-    /// `sum_j += conj(re_j·scale + i·im_j·im_scale)·value`; `im` may be shorter than `re`.
-    fn scatter(re: &[f32], im: &[f32], im_scale: f32, scale: f32, value: &Lane, sum: &mut [Lane]) {
-        let value = *value;
-        let mut turned = [0.0f32; 2 * STARTS];
-        for s in 0..STARTS {
-            turned[s] = value[s + STARTS];
-            turned[s + STARTS] = -value[s];
-        }
-        for ((&wr, &wi), lane) in re.iter().zip(im).zip(&mut *sum) {
-            let (wr, wi) = (wr * scale, wi * im_scale);
-            for s in 0..2 * STARTS {
-                lane[s] += wr * value[s] + wi * turned[s];
-            }
-        }
-        for (&wr, lane) in re.iter().zip(sum).skip(im.len()) {
-            let wr = wr * scale;
-            for s in 0..2 * STARTS {
-                lane[s] += wr * value[s];
-            }
-        }
-    }
 }
