@@ -7,6 +7,7 @@ use crate::noise::{ErrorTerms, NORMS, NoiseModel, check_answer_bits, meetings, r
 use crate::norm::max_or_nan;
 use ckks::{Context, RnsPoly};
 use rayon::prelude::*;
+use std::fmt;
 
 /// A layer as its client sees it.
 #[derive(Clone, Debug)]
@@ -19,7 +20,7 @@ pub struct LayerClient {
 }
 
 /// One group of vectors, encoded: one plaintext for each input ciphertext.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct EncodedGroup {
     /// Plaintexts to encrypt, in the order of the plan's inputs.
     pub plaintexts: Vec<RnsPoly>,
@@ -28,11 +29,30 @@ pub struct EncodedGroup {
 }
 
 /// The client's private record of a group.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct GroupScale {
     delta_x: f64,
     input_norm: f64,
     vectors: usize,
+}
+
+impl fmt::Debug for EncodedGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EncodedGroup(…)")
+    }
+}
+
+impl fmt::Debug for GroupScale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GroupScale(…)")
+    }
+}
+
+impl GroupScale {
+    /// Vectors of the group.
+    pub fn vectors(&self) -> usize {
+        self.vectors
+    }
 }
 
 /// Predicted error of a group.
@@ -189,10 +209,9 @@ impl LayerClient {
         let LayerManifest {
             ref plan,
             operator_norm,
-            dithered,
             ..
         } = self.manifest;
-        let rounding_variance = rounding_variance(operator_norm, dithered);
+        let rounding_variance = rounding_variance(operator_norm);
         let (mut total, mut largest, mut outputs) = (0.0f64, 0.0f64, 0usize);
         for (piece, &(meetings, copies)) in plan.outputs().iter().zip(&self.outputs) {
             for &column_norm in &self.manifest.column_norms[piece.columns.clone()] {

@@ -1,5 +1,6 @@
 //! What a plan costs: time, traffic and memory.
 
+use crate::evaluate::QUERIES_AT_ONCE;
 use crate::plan::Plan;
 use ckks::Context;
 
@@ -94,7 +95,10 @@ impl MemoryEstimate {
             } else {
                 plan.rotation_steps().len() as u64 * key
             },
-            working: groups * poly * (2 * babies + 2 * counts.most_giants + ciphertexts),
+            // Queries beyond those evaluated together share the same buffers.
+            working: poly
+                * (groups.min(QUERIES_AT_ONCE as u64) * 2 * (babies + counts.most_giants)
+                    + groups * ciphertexts),
         }
     }
 

@@ -11,7 +11,6 @@ use ckks::kernels;
 use ckks::memory::BlockBuffer;
 use ckks::{Complex64, Context, RnsPoly};
 use rayon::prelude::*;
-use std::collections::HashMap;
 use tensor_io::WeightMatrix;
 
 /// Diagonals encoded together, so that a row of weights is read once for all of them.
@@ -31,24 +30,14 @@ struct Task {
     input: usize,
     giant_step: usize,
     first_step: usize,
-    /// Each consecutive step's diagonal; `None` for zero.
-    terms: Vec<Option<Diagonal>>,
-}
-
-/// A nonzero diagonal.
-#[derive(Clone, Copy)]
-struct Diagonal {
-    /// Position in the term list.
-    term: usize,
-    /// Whether the output has an equal one.
-    repeated: bool,
+    /// Position of each consecutive step's diagonal in the term list; `None` for zero.
+    terms: Vec<Option<usize>>,
 }
 
 /// What preparing one output gives.
 pub(crate) struct Encoded {
     pub(crate) output: PreparedOutput,
     pub(crate) zeros: usize,
-    pub(crate) dithered: bool,
 }
 
 impl Preparation<'_> {
@@ -81,7 +70,6 @@ impl Preparation<'_> {
                     .collect()
             })
             .collect();
-        let repeated = self.repeated(&tables, &giants, &nonzero);
         let mut output = PreparedOutput {
             steps: Vec::new(),
             spans: Vec::new(),
@@ -90,14 +78,11 @@ impl Preparation<'_> {
         };
         let mut tasks = Vec::new();
         let mut zeros = 0;
-        for ((giant, nonzero), repeated) in giants.iter().zip(&nonzero).zip(&repeated) {
+        for (giant, nonzero) in giants.iter().zip(&nonzero) {
             let start = output.terms();
             let mut diagonals = Vec::with_capacity(giant.terms.len());
-            for ((term, &present), &repeated) in giant.terms.iter().zip(nonzero).zip(repeated) {
-                diagonals.push(present.then_some(Diagonal {
-                    term: output.terms(),
-                    repeated,
-                }));
+            for (term, &present) in giant.terms.iter().zip(nonzero) {
+                diagonals.push(present.then_some(output.terms()));
                 if present {
                     output
                         .babies_of_terms
@@ -125,9 +110,7 @@ impl Preparation<'_> {
                     for block in 0..blocks {
                         let base = (limb * blocks + block) * terms;
                         for (poly, term) in scratch.polys.iter().zip(&task.terms) {
-                            let Some(Diagonal { term, .. }) = term else {
-                                continue;
-                            };
+                            let Some(term) = term else { continue };
                             let value = poly.limb(limb).as_chunks::<16>().0[block];
                             // SAFETY: each term belongs to one task, so each block is written once.
                             unsafe { sink.write(base + term, value) };
@@ -137,12 +120,7 @@ impl Preparation<'_> {
                 progress(task.terms.len());
             },
         );
-        let dithered = repeated.iter().flatten().any(|&repeated| repeated);
-        Ok(Encoded {
-            output,
-            zeros,
-            dithered,
-        })
+        Ok(Encoded { output, zeros })
     }
 
     fn column(&self, slot: SlotColumn) -> ComplexColumn<'_> {
@@ -166,87 +144,6 @@ impl Preparation<'_> {
             entry = self.column(slot).at(input.rows.start + row);
         });
         entry
-    }
-
-    /// Which of the nonzero diagonals of each giant step have equals in this output, up to a
-    /// factor of ±1 or ±i. Giant steps do not matter: they rotate errors as they rotate diagonals.
-    fn repeated(
-        &self,
-        tables: &[Vec<Option<SlotColumn>>],
-        giants: &[Giant],
-        nonzero: &[Vec<bool>],
-    ) -> Vec<Vec<bool>> {
-        let mut candidates = nonzero.to_vec();
-        // A few slots tell most diagonals apart; only the rest are read whole.
-        for every in [self.plan.slots() / 16 + 1, 1] {
-            let prints: Vec<Vec<Option<u64>>> = giants
-                .par_iter()
-                .zip(&candidates)
-                .map(|(giant, candidates)| {
-                    let terms = giant.terms.iter().zip(candidates);
-                    terms
-                        .map(|(&term, candidate)| {
-                            let table = &tables[term.input];
-                            candidate.then(|| self.fingerprint(table, giant.step, term, every))
-                        })
-                        .collect()
-                })
-                .collect();
-            let mut counts: HashMap<u64, usize> = HashMap::new();
-            for print in prints.iter().flatten().flatten() {
-                *counts.entry(*print).or_default() += 1;
-            }
-            let is_repeated = |print: &u64| counts.get(print).is_some_and(|&count| count > 1);
-            candidates = prints
-                .iter()
-                .map(|prints| {
-                    let prints = prints.iter();
-                    prints
-                        .map(|print| print.as_ref().is_some_and(is_repeated))
-                        .collect()
-                })
-                .collect();
-        }
-        candidates
-    }
-
-    /// A hash of every `every`-th slot of a diagonal, the same for its multiples by -1 and ±i.
-    fn fingerprint(
-        &self,
-        table: &[Option<SlotColumn>],
-        giant_step: usize,
-        term: Term,
-        every: usize,
-    ) -> u64 {
-        let units = [
-            Complex64::new(1.0, 0.0),
-            Complex64::new(0.0, 1.0),
-            Complex64::new(-1.0, 0.0),
-            Complex64::new(0.0, -1.0),
-        ];
-        let mut hash = 0;
-        let mut unit = None;
-        for (p, slot) in table.iter().enumerate().step_by(every) {
-            let Some(slot) = *slot else { continue };
-            let entry = self.entry(slot, giant_step, term);
-            if entry == Complex64::ZERO {
-                continue;
-            }
-            // The factor that turns the first entry into the first quadrant.
-            let unit = *unit.get_or_insert_with(|| {
-                let first = |unit: &&Complex64| {
-                    let turned = entry * **unit;
-                    turned.re > 0.0 && turned.im >= 0.0
-                };
-                units.iter().find(first).copied().unwrap_or(units[0])
-            });
-            // Adding zero makes negative zeros positive.
-            let turned = entry * unit + Complex64::ZERO;
-            for word in [p as u64, turned.re.to_bits(), turned.im.to_bits()] {
-                hash = mix(hash ^ word);
-            }
-        }
-        hash
     }
 
     /// Encodes the diagonals of a task into `scratch.polys`, in Montgomery form.
@@ -282,13 +179,8 @@ impl Preparation<'_> {
                 &mut scratch.coefficients,
                 &mut scratch.fft,
             );
-            if let Some(Diagonal {
-                term,
-                repeated: true,
-            }) = *diagonal
-            {
-                dither(&mut scratch.coefficients, self.o, term);
-            }
+            let Some(term) = *diagonal else { continue };
+            dither(&mut scratch.coefficients, self.o, term);
             self.context.round_to_residues(&scratch.coefficients, poly);
             self.context.forward(poly);
             for limb in 0..poly.limbs() {
@@ -300,7 +192,7 @@ impl Preparation<'_> {
 }
 
 /// Cuts a giant's terms into runs of consecutive baby steps of one input.
-fn push_tasks(giant: &Giant, diagonals: &[Option<Diagonal>], tasks: &mut Vec<Task>) {
+fn push_tasks(giant: &Giant, diagonals: &[Option<usize>], tasks: &mut Vec<Task>) {
     let mut at = 0;
     while at < giant.terms.len() {
         let first = giant.terms[at];
@@ -325,7 +217,8 @@ fn push_tasks(giant: &Giant, diagonals: &[Option<Diagonal>], tasks: &mut Vec<Tas
     }
 }
 
-/// Adds numbers uniform in ±1/2 that depend on the place of the plaintext alone.
+/// Adds numbers uniform in ±1/2 that depend on the place of the plaintext alone: rounding to the
+/// nearest integer then rounds at random.
 fn dither(coefficients: &mut [f64], output: usize, term: usize) {
     let key = mix(mix(output as u64) ^ term as u64);
     for (i, coefficient) in coefficients.iter_mut().enumerate() {

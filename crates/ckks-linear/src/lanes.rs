@@ -25,7 +25,7 @@ pub(crate) fn dot(
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: levels above portable come from run-time detection only.
-        SimdLevel::Avx512 => unsafe { avx512::dot(re, im, im_scale, scale, x, value) },
+        SimdLevel::Avx512(_) => unsafe { avx512::dot(re, im, im_scale, scale, x, value) },
         _ => plain_dot(level, re, im, im_scale, scale, x, value),
     }
 }
@@ -43,7 +43,7 @@ pub(crate) fn scatter(
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: levels above portable come from run-time detection only.
-        SimdLevel::Avx512 => unsafe { avx512::scatter(re, im, im_scale, scale, value, sum) },
+        SimdLevel::Avx512(_) => unsafe { avx512::scatter(re, im, im_scale, scale, value, sum) },
         _ => plain_scatter(level, re, im, im_scale, scale, value, sum),
     }
 }

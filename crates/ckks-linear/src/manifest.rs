@@ -15,8 +15,6 @@ pub struct LayerManifest {
     pub operator_norm: f64,
     /// Norms of the columns of the complex matrix.
     pub column_norms: Vec<f64>,
-    /// Whether some diagonals are equal and were rounded with a dither, at twice the variance.
-    pub dithered: bool,
     /// Parameters.
     pub digest: ParameterDigest,
 }

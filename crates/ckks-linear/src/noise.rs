@@ -6,28 +6,28 @@
 //! use a rotated input; each slot then N·V. For output k of a plan, with weights `w_k` and input x:
 //!
 //! * encryption and baby steps: `‖w_k‖²·N·V/(2Δx²)`;
-//! * rounding of the weights to integers: `‖x‖²·N/(24Δw²)`, times how often each row is met; twice
-//!   that for layers with repeated diagonals, and nothing for zero layers;
+//! * rounding of the weights to integers at random: `‖x‖²·N/(12Δw²)`, times how often each row is
+//!   met; nothing for zero layers;
 //! * rounding of the answer to 2^t, with c summed copies: `c·N·(1 + 2N/3)/(24·Δ²)`,
 //!   `Δ = ΔxΔw·2^t/Q`.
 //!
 //! Giant steps act after the product, at scale ΔxΔw, and are negligible.
 //!
-//! **Independence.** The second term takes the rounding errors of all plaintexts as independent,
-//! of variance 1/12 for each coefficient. Equal diagonals, or equal up to a factor of -1 or ±i,
-//! would be rounded to plaintexts with equal errors, which add up over the sum instead of averaging
-//! out. Preparation finds them and rounds them at random instead (see [`crate::prepared`]): errors
-//! f or 1 - f with mean zero, of variance f(1 - f) for a fraction f, 1/6 on average. Diagonals that
-//! are nearly equal, so that the coefficients of their difference stay below one after scaling, are
-//! not found: errors of such layers can exceed the prediction.
+//! **Rounding.** Coefficients of weights are rounded at random: up with a probability equal to
+//! their fraction f. The error has mean zero whatever the weights are, variance f(1 - f) — 1/6 on
+//! average, 1/4 at most — and is independent of all others. Rounding to nearest has half that
+//! variance for unstructured weights, but its errors are a function of the weights: equal, smooth
+//! or nearly empty diagonals have equal or similar errors, which add up over a sum instead of
+//! averaging out, to more than ten times the prediction (triangular and ramp-like matrices).
+//! The randomness is a fixed function of the place, so that preparation repeats to the bit.
 //!
 //! **Overflow.** No coefficient exceeds the rms over the slots times the scale
 //! (see [`ckks::encoder`]), and the rms of an output's slots is at most `‖A‖·‖x‖/√n`, where A is
 //! the operator from x to all slots of that output ciphertext. So
 //! `ΔxΔw·‖A‖·‖x‖/√n ≤ 0.98·Q/2` for every output is certain to decrypt right: the product of the
 //! scales is fixed, K = 0.98·(Q/2)·√n/(‖A‖‖x‖), and the error is least at
-//! `Δx/Δw = √(12V)·‖w‖/‖x‖`. Both terms are then proportional to ‖x‖, so the best
-//! `Δw = (K‖x‖/(‖w‖√(12V)))^(1/2)` does not depend on x.
+//! `Δx/Δw = √(6V)·‖w‖/‖x‖`. Both terms are then proportional to ‖x‖, so the best
+//! `Δw = (K‖x‖/(‖w‖√(6V)))^(1/2)` does not depend on x.
 
 use crate::error::LinearError;
 use crate::layout::InputLayout;
@@ -109,8 +109,8 @@ impl NoiseModel {
         if operator_norm == 0.0 || column_norm == 0.0 {
             return self.q_half;
         }
-        (self.capacity(operator_norm) / (column_norm * (12.0 * self.coefficient_variance).sqrt()))
-            .sqrt()
+        let ratio = (self.coefficient_variance / ROUNDING_VARIANCE).sqrt();
+        (self.capacity(operator_norm) / (column_norm * ratio)).sqrt()
     }
 
     /// The client's scale Δx for a group of vectors of joint norm `input_norm`: the largest that
@@ -170,18 +170,15 @@ pub struct ErrorTerms {
     pub rounding_variance: f64,
 }
 
-/// Variance of rounding to the nearest integer.
-const NEAREST: f64 = 1.0 / 12.0;
+/// Variance of rounding at random, averaged over fractions.
+const ROUNDING_VARIANCE: f64 = 1.0 / 6.0;
 
-/// Variance of the rounding error of each coefficient of a layer's weights: none for zero weights,
-/// twice the usual when some are `dithered`.
-pub(crate) fn rounding_variance(operator_norm: f64, dithered: bool) -> f64 {
+/// Variance of the rounding error of each coefficient of a layer's weights: none for zero weights.
+pub(crate) fn rounding_variance(operator_norm: f64) -> f64 {
     if operator_norm == 0.0 {
         0.0
-    } else if dithered {
-        2.0 * NEAREST
     } else {
-        NEAREST
+        ROUNDING_VARIANCE
     }
 }
 
@@ -242,7 +239,7 @@ pub fn expected_rms(plan: &Plan, context: &Context, answer_bits: u32) -> f64 {
         weight_scale,
         meetings: meetings(plan, 0),
         copies,
-        rounding_variance: NEAREST,
+        rounding_variance: ROUNDING_VARIANCE,
     })
 }
 

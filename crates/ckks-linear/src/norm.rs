@@ -42,7 +42,7 @@ pub(crate) fn slot_operator_bound(plan: &Plan, weights: &WeightMatrix, o: usize,
     let frobenius = frobenius_sqr.sqrt();
     let rows = plan.folding().rows(plan.shape());
     // A handful of entries is bounded well enough by the certain norm.
-    if frobenius == 0.0 || rows.min(columns.len()) < 4 {
+    if frobenius == 0.0 || rows < 4 {
         return frobenius;
     }
     let dimension = 2.0 * rows as f64;

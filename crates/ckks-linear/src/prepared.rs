@@ -1,10 +1,8 @@
 //! Weights turned into what evaluation streams.
 //!
-//! Plaintexts are rounded to the nearest integers, except those of diagonals that an output has
-//! more than once, up to a factor of ±1 or ±i: their rounding errors would be equal as well, up to
-//! that factor, and add up (see [`crate::noise`]). A dither uniform in ±1/2 is added to their
-//! coefficients first, from a generator keyed by the place of the plaintext. All of it is public
-//! and repeats to the bit.
+//! Coefficients are rounded at random, up or down by their fraction, from a generator keyed by the
+//! place of the plaintext, so that errors average out whatever the weights are (see
+//! [`crate::noise`]). All of it is public and repeats to the bit.
 
 use crate::encode::Preparation;
 use crate::error::LinearError;
@@ -94,7 +92,7 @@ impl PreparedLayer {
             .collect();
         let total = plan.counts().plaintexts as usize;
         let done = AtomicUsize::new(0);
-        let (mut zero_diagonals, mut dithered) = (0, false);
+        let mut zero_diagonals = 0;
         let mut outputs = Vec::with_capacity(plan.outputs().len());
         for o in 0..plan.outputs().len() {
             let preparation = Preparation {
@@ -109,7 +107,6 @@ impl PreparedLayer {
                 progress(done as f64 / total as f64);
             })?;
             zero_diagonals += prepared.zeros;
-            dithered |= prepared.dithered;
             outputs.push(prepared.output);
         }
         progress(1.0);
@@ -119,7 +116,6 @@ impl PreparedLayer {
             weight_scale,
             operator_norm,
             column_norms,
-            dithered,
             digest,
         };
         let automorphisms = manifest

@@ -92,11 +92,18 @@ fn case_05_the_largest_layer_is_predicted_without_being_built() {
     let largest = estimate(&best(262_144, 262_144));
     assert_eq!(largest.prepared, 262_144 * 262_144 / 4096 * 4 * 2 * 4096);
     assert!(largest.total() > 500 << 30);
-    for batch in [1, 2, 17, 1 << 20] {
-        let plan = best(2048, 2048);
-        let of = MemoryEstimate::of(&plan, &context(), batch);
-        assert_eq!(of.prepared, estimate(&plan).prepared, "weights are shared");
-        assert_eq!(of.working, batch as u64 * estimate(&plan).working);
+    let plan = best(2048, 2048);
+    let one = estimate(&plan);
+    let of = |batch| MemoryEstimate::of(&plan, &context(), batch);
+    for batch in [1, 2, 16] {
+        assert_eq!(of(batch).working, batch as u64 * one.working);
+    }
+    for batch in [17, 300, 1 << 20] {
+        assert_eq!(of(batch).prepared, one.prepared, "weights are shared");
+        // Beyond 16 vectors only ciphertexts are added: 16 kB for each limb of each polynomial of
+        // an input and two outputs.
+        let more = (batch - 16) as u64 * 3 * 2 * 2 * 4 * 4096;
+        assert_eq!(of(batch).working, of(16).working + more);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::SecretError;
 use crate::secret_key::SecretKey;
 use ckks::kernels;
 use ckks::{Answer, Ciphertext, Context, RnsPoly};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 impl SecretKey {
     /// Decrypts a ciphertext over Q to centred integer coefficients.
@@ -31,10 +31,8 @@ impl SecretKey {
             );
         }
         context.inverse(&mut message);
-        let centred = centre(
-            context.reconstruct(&message),
-            context.parameters().q_product(),
-        );
+        let values = Zeroizing::new(context.reconstruct(&message));
+        let centred = centre(&values, context.parameters().q_product());
         message.residues_mut().zeroize();
         Ok(centred)
     }
@@ -87,7 +85,7 @@ impl SecretKey {
                 *r = (*r - low) >> piece_bits;
                 for limb in 0..context.q_limbs() {
                     let q = context.modulus(limb);
-                    piece.limb_mut(limb)[i] = reduce_small_or_wide(q, low);
+                    piece.limb_mut(limb)[i] = q.reduce_i64(low);
                 }
             }
             context.forward(&mut piece);
@@ -96,11 +94,10 @@ impl SecretKey {
                 kernels::mul_assign(context.level(), q, piece.limb_mut(limb), self.limb(limb));
             }
             context.inverse(&mut piece);
-            let product = centre(
-                context.reconstruct(&piece),
-                context.parameters().q_product(),
-            );
-            for (t, p) in total.iter_mut().zip(&product) {
+            // c1·s for a c1 the server knows: it would give the secret away.
+            let values = Zeroizing::new(context.reconstruct(&piece));
+            let product = Zeroizing::new(centre(&values, context.parameters().q_product()));
+            for (t, p) in total.iter_mut().zip(product.iter()) {
                 *t = t.wrapping_add((*p as u64) << shift) & (modulus - 1);
             }
             piece.residues_mut().zeroize();
@@ -116,22 +113,15 @@ impl SecretKey {
     }
 }
 
-/// A signed value's residue; two 32-bit reductions instead of a 64-bit division.
-fn reduce_small_or_wide(q: ckks::modulus::Modulus, value: i64) -> u32 {
-    q.reduce_i64(value)
-}
-
-fn centre(values: Vec<u64>, q: u64) -> Vec<i64> {
-    values
-        .into_iter()
-        .map(|v| {
-            if v > q / 2 {
-                v as i64 - q as i64
-            } else {
-                v as i64
-            }
-        })
-        .collect()
+fn centre(values: &[u64], q: u64) -> Vec<i64> {
+    let centred = |&v: &u64| {
+        if v > q / 2 {
+            v as i64 - q as i64
+        } else {
+            v as i64
+        }
+    };
+    values.iter().map(centred).collect()
 }
 
 /// `v` in `0..2^bits` lifted to `-2^(bits-1) .. 2^(bits-1)`.

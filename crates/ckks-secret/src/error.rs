@@ -29,7 +29,4 @@ pub enum SecretError {
         /// How many a session has.
         limit: u64,
     },
-    /// A mask of another session.
-    #[error("this mask belongs to another session's seed; take it from this session's source")]
-    ForeignMask,
 }

@@ -4,7 +4,7 @@ use crate::error::SecretError;
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use std::fmt;
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 mod sealed {
     pub trait Sealed {}
@@ -34,9 +34,8 @@ struct Stream {
 const REKEY_AFTER: u64 = 1 << 34;
 
 impl Stream {
-    fn new(mut key: [u8; 32]) -> Self {
-        let cipher = ChaCha20::new(&key.into(), &[0u8; 12].into());
-        key.zeroize();
+    fn new(key: &[u8; 32]) -> Self {
+        let cipher = ChaCha20::new(key.into(), &[0u8; 12].into());
         Self {
             cipher,
             produced: 0,
@@ -47,7 +46,7 @@ impl Stream {
         for chunk in out.chunks_mut(1 << 20) {
             if self.produced >= REKEY_AFTER {
                 let key = self.key();
-                *self = Self::new(key);
+                *self = Self::new(&key);
             }
             chunk.fill(0);
             self.cipher.apply_keystream(chunk);
@@ -55,9 +54,9 @@ impl Stream {
         }
     }
 
-    fn key(&mut self) -> [u8; 32] {
-        let mut key = [0; 32];
-        self.cipher.apply_keystream(&mut key);
+    fn key(&mut self) -> Zeroizing<[u8; 32]> {
+        let mut key = Zeroizing::new([0; 32]);
+        self.cipher.apply_keystream(key.as_mut_slice());
         key
     }
 }
@@ -71,9 +70,9 @@ impl OsCsprng {
     /// # Errors
     /// [`SecretError::Randomness`] when it has none to give.
     pub fn new() -> Result<Self, SecretError> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(SecretError::Randomness)?;
-        Ok(Self(Stream::new(key)))
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(key.as_mut_slice()).map_err(SecretError::Randomness)?;
+        Ok(Self(Stream::new(&key)))
     }
 }
 
@@ -87,7 +86,7 @@ impl SeededCsprng {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&stream.to_le_bytes());
-        Self(Stream::new(key))
+        Self(Stream::new(&key))
     }
 }
 
@@ -101,7 +100,7 @@ macro_rules! generator {
             }
 
             fn fork(&mut self) -> Self {
-                Self(Stream::new(self.0.key()))
+                Self(Stream::new(&self.0.key()))
             }
         }
 

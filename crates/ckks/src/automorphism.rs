@@ -164,7 +164,9 @@ impl Automorphism {
         match level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level comes from run-time detection.
-            SimdLevel::Avx512 => unsafe { self.add_avx512(q, input.as_chunks::<16>().0, output) },
+            SimdLevel::Avx512(_) => unsafe {
+                self.add_avx512(q, input.as_chunks::<16>().0, output)
+            },
             _ => self.for_each_block(level, input, |block, value| {
                 for (o, v) in output[block].iter_mut().zip(value) {
                     let sum = *o + v;
@@ -194,10 +196,10 @@ impl Automorphism {
         match level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level comes from run-time detection.
-            SimdLevel::Avx512 => unsafe { self.walk_avx512(input, sink) },
+            SimdLevel::Avx512(_) => unsafe { self.walk_avx512(input, sink) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level comes from run-time detection.
-            SimdLevel::Avx2 => unsafe { self.walk_avx2(input, sink) },
+            SimdLevel::Avx2(_) => unsafe { self.walk_avx2(input, sink) },
             _ => self.walk(input, sink, permute),
         }
     }

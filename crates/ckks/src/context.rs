@@ -47,8 +47,8 @@ impl Context {
         let level = level.min(SimdLevel::detect());
         let kernel = match level {
             SimdLevel::Portable => Kernel::Reference,
-            SimdLevel::Avx2 => Kernel::Avx2,
-            SimdLevel::Avx512 => Kernel::Avx512,
+            SimdLevel::Avx2(_) => Kernel::Avx2,
+            SimdLevel::Avx512(_) => Kernel::Avx512,
         };
         let degree = parameters.ring_degree();
         let tables = parameters

@@ -61,6 +61,17 @@ pub enum ParameterError {
         /// How many were given.
         count: usize,
     },
+    /// log2(Q) too small for the ring degree.
+    #[error(
+        "log2(Q) = {log_q} leaves no room for the noise at N = {ring_degree}; use ciphertext primes \
+         whose product has at least 8 bits more than log2(N)"
+    )]
+    ModulusTooShort {
+        /// Floor of log2(Q).
+        log_q: u32,
+        /// Ring degree N.
+        ring_degree: usize,
+    },
     /// The same prime twice.
     #[error("the prime {prime} is used twice; RNS primes must differ")]
     RepeatedPrime {

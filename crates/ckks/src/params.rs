@@ -56,6 +56,10 @@ const NAMED_SETS: [NamedSet; 2] = [
     },
 ];
 
+/// Bits that log2(Q) must have beyond log2(N): the noise of one product with a ternary secret needs
+/// them, and decryption of rounded answers works in pieces that long.
+const MIN_HEADROOM_BITS: u32 = 8;
+
 /// A checked parameter set.
 ///
 /// Secret: uniform ternary. Errors: discrete Gaussian, σ = 3.19. The product of all primes is
@@ -97,6 +101,14 @@ impl Parameters {
             if prime % (2 * ring_degree as u32) != 1 {
                 return Err(ParameterError::NoRootOfUnity { prime, ring_degree });
             }
+        }
+        let log_q: u32 = q
+            .iter()
+            .map(|prime| u64::from(*prime))
+            .product::<u64>()
+            .ilog2();
+        if log_q < ring_degree.ilog2() + MIN_HEADROOM_BITS {
+            return Err(ParameterError::ModulusTooShort { log_q, ring_degree });
         }
         let moduli = |primes: &[u32]| {
             primes
@@ -240,6 +252,10 @@ mod tests {
         assert!(matches!(
             refused(4096, &[q + 8192 * 3], None),
             ParameterError::NotPrime { .. } | ParameterError::NoRootOfUnity { .. }
+        ));
+        assert!(matches!(
+            refused(32_768, &[65_537], None),
+            ParameterError::ModulusTooShort { .. }
         ));
         assert!(matches!(
             refused(4096, &[3], None),

@@ -6,15 +6,20 @@
 
 use std::sync::OnceLock;
 
-/// A set of vector instructions that kernels are compiled for.
+/// Proof that this machine has the instructions: only detection makes one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Detected(());
+
+/// A set of vector instructions that kernels are compiled for. Levels above portable cannot be
+/// made by hand, so that safe code cannot ask for instructions that are not there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SimdLevel {
     /// Whatever every machine of the architecture has.
     Portable,
     /// AVX2 on x86-64.
-    Avx2,
+    Avx2(Detected),
     /// AVX-512 F, BW, DQ and VL on x86-64.
-    Avx512,
+    Avx512(Detected),
 }
 
 impl SimdLevel {
@@ -34,13 +39,13 @@ impl SimdLevel {
         #[cfg(target_arch = "x86_64")]
         {
             if is_x86_feature_detected!("avx2") {
-                levels.push(Self::Avx2);
+                levels.push(Self::Avx2(Detected(())));
                 if is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                 {
-                    levels.push(Self::Avx512);
+                    levels.push(Self::Avx512(Detected(())));
                 }
             }
         }
@@ -51,8 +56,8 @@ impl SimdLevel {
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
+            Self::Avx2(_) => "avx2",
+            Self::Avx512(_) => "avx512",
         }
     }
 }
@@ -83,10 +88,10 @@ macro_rules! multiversion {
                 $crate::simd::SimdLevel::Portable => plain($($arg),*),
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: levels above portable come from run-time detection only.
-                $crate::simd::SimdLevel::Avx2 => unsafe { avx2($($arg),*) },
+                $crate::simd::SimdLevel::Avx2(_) => unsafe { avx2($($arg),*) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
-                $crate::simd::SimdLevel::Avx512 => unsafe { avx512($($arg),*) },
+                $crate::simd::SimdLevel::Avx512(_) => unsafe { avx512($($arg),*) },
                 #[cfg(not(target_arch = "x86_64"))]
                 _ => plain($($arg),*),
             }

@@ -2,9 +2,11 @@
 //! process, with everything that would cross the key boundary serialised and parsed.
 
 mod describe;
+mod workers;
 
 pub use describe::parameter_sets;
 
+use self::workers::Workers;
 use crate::{
     Backend, BackendError, Description, EvaluationReport, KeyReport, Phase, PlanChoice, Predicted,
     PrepareReport, TransferReport, TrialSpec,
@@ -50,11 +52,7 @@ pub fn open(spec: &TrialSpec) -> Result<Box<dyn Backend>, BackendError> {
     let Some(Candidate { plan, .. }) = considered.first() else {
         return Err(BackendError::BadArgument(format!("no plan for {shape}")));
     };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(spec.threads)
-        .build()
-        .map(Arc::new)
-        .map_err(|e| bad(&e))?;
+    let workers = Workers::new(spec.threads)?;
     let mut rng = SeededCsprng::insecure(spec.seed, 0);
     let secret = SecretKey::generate(&context, &mut rng);
     let masks = MaskSource::new(&mut rng);
@@ -62,7 +60,7 @@ pub fn open(spec: &TrialSpec) -> Result<Box<dyn Backend>, BackendError> {
         plan: plan.clone(),
         considered,
         spec: spec.clone(),
-        pool,
+        workers,
         client: Client {
             rng,
             secret,
@@ -88,7 +86,7 @@ struct Native {
     context: Arc<Context>,
     plan: Plan,
     considered: Vec<Candidate>,
-    pool: Arc<rayon::ThreadPool>,
+    workers: Workers,
     client: Client,
     server: Server,
     /// Bytes on the way to the server.
@@ -365,7 +363,7 @@ impl Backend for Native {
     }
 
     fn generate_keys(&mut self) -> Result<KeyReport, BackendError> {
-        let pool = Arc::clone(&self.pool);
+        let pool = self.workers.pool()?;
         pool.install(|| {
             let context = &self.context;
             let elements: Vec<_> = self
@@ -402,7 +400,7 @@ impl Backend for Native {
         weights: &WeightMatrix,
         progress: &(dyn Fn(f64) + Sync),
     ) -> Result<PrepareReport, BackendError> {
-        let pool = Arc::clone(&self.pool);
+        let pool = self.workers.pool()?;
         pool.install(|| {
             let context = &self.context;
             let plan = self.plan.clone();
@@ -437,7 +435,7 @@ impl Backend for Native {
     }
 
     fn evaluate_ahead(&mut self) -> Result<EvaluationReport, BackendError> {
-        let pool = Arc::clone(&self.pool);
+        let pool = self.workers.pool()?;
         pool.install(|| self.evaluate_masks())
     }
 
@@ -452,7 +450,7 @@ impl Backend for Native {
                 )));
             }
         }
-        let pool = Arc::clone(&self.pool);
+        let pool = self.workers.pool()?;
         pool.install(|| {
             self.upload = self.encode_groups(inputs)?;
             Ok(TransferReport {
@@ -462,12 +460,12 @@ impl Backend for Native {
     }
 
     fn evaluate(&mut self) -> Result<EvaluationReport, BackendError> {
-        let pool = Arc::clone(&self.pool);
+        let pool = self.workers.pool()?;
         pool.install(|| self.evaluate_upload())
     }
 
     fn decrypt(&mut self) -> Result<Vec<f64>, BackendError> {
-        let pool = Arc::clone(&self.pool);
+        let pool = self.workers.pool()?;
         pool.install(|| self.open_answers())
     }
 
@@ -476,16 +474,21 @@ impl Backend for Native {
         if self.client.groups.is_empty() {
             return None;
         }
-        let predicted: Vec<_> = self
-            .client
-            .groups
-            .iter()
-            .map(|g| layer.predict(g))
+        let groups = self.client.groups.iter();
+        let predicted: Vec<_> = groups
+            .map(|group| (group.vectors() as f64, layer.predict(group)))
             .collect();
-        let energy: f64 = predicted.iter().map(|p| p.rms * p.rms).sum();
+        let vectors: f64 = predicted.iter().map(|(vectors, _)| vectors).sum();
+        let energy: f64 = predicted
+            .iter()
+            .map(|(vectors, p)| vectors * p.rms * p.rms)
+            .sum();
         Some(Predicted {
-            rms: (energy / predicted.len() as f64).sqrt(),
-            six_sigma: predicted.iter().map(|p| p.six_sigma).fold(0.0, f64::max),
+            rms: (energy / vectors).sqrt(),
+            six_sigma: predicted
+                .iter()
+                .map(|(_, p)| p.six_sigma)
+                .fold(0.0, f64::max),
         })
     }
 }

@@ -23,7 +23,7 @@ use ckks::{Ciphertext, Context, GaloisKeys, ParameterDigest, RnsPoly, kernels};
 use std::time::Duration;
 
 /// Queries whose plaintexts are streamed together; more are evaluated in turns.
-const QUERIES_AT_ONCE: usize = 16;
+pub const QUERIES_AT_ONCE: usize = 16;
 
 /// One group of vectors under one client's keys.
 #[derive(Clone, Copy, Debug)]

@@ -70,10 +70,10 @@ pub(crate) fn block(
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level comes from run-time detection.
-        SimdLevel::Avx512 => unsafe { avx512::block(modulus, input, sink) },
+        SimdLevel::Avx512(_) => unsafe { avx512::block(modulus, input, sink) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level comes from run-time detection.
-        SimdLevel::Avx2 => unsafe { avx2::block(modulus, input, sink) },
+        SimdLevel::Avx2(_) => unsafe { avx2::block(modulus, input, sink) },
         _ => portable::block(modulus, input, sink),
     }
 }

@@ -14,7 +14,7 @@ macro_rules! or_avx512 {
     ($level:expr, $len:expr, $fast:ident($($arg:expr),*), $plain:expr) => {
         match $level {
             #[cfg(target_arch = "x86_64")]
-            SimdLevel::Avx512 if $len % avx512::LANES == 0 => {
+            SimdLevel::Avx512(_) if $len % avx512::LANES == 0 => {
                 // SAFETY: levels above portable come from run-time detection only.
                 unsafe { avx512::$fast($($arg),*) }
             }
@@ -109,7 +109,7 @@ pub fn key_product(
 ) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx512 if digits.len() == 2 * out0.len() => {
+        SimdLevel::Avx512(_) if digits.len() == 2 * out0.len() => {
             // SAFETY: levels above portable come from run-time detection only.
             unsafe { avx512::key_product(q, digits, key, out0, out1) }
         }
