@@ -10,12 +10,13 @@ const MIN_WORKING_SET: u64 = 256 << 20;
 pub struct Cold {
     /// Copies of the prepared layer that the evaluations rotate through.
     pub replicas: usize,
-    /// Bytes of all copies, predicted.
+    /// Bytes of all copies: those measured, or those predicted where the layer was not prepared.
     pub working_set_bytes: u64,
     /// Bytes that are certain to leave the caches: the larger of 256 MiB and 4 × L3.
     pub target_bytes: u64,
-    /// Whether the copies reach that; where memory is short they do not, and the figures are
-    /// between warm and cold.
+    /// Whether the copies reach that. Where memory is short, or the weights take much less than
+    /// predicted because diagonals of zeros are left out, they do not, and the figures are between
+    /// warm and cold.
     pub leaves_caches: bool,
 }
 
@@ -35,6 +36,17 @@ impl Cold {
             working_set_bytes,
             target_bytes,
             leaves_caches: working_set_bytes >= target_bytes,
+        }
+    }
+
+    /// The same copies, judged by the bytes that one of them really takes.
+    #[must_use]
+    pub fn measured(self, prepared_bytes: u64) -> Cold {
+        let working_set_bytes = (self.replicas as u64).saturating_mul(prepared_bytes);
+        Cold {
+            working_set_bytes,
+            leaves_caches: working_set_bytes >= self.target_bytes,
+            ..self
         }
     }
 }
@@ -68,6 +80,17 @@ mod tests {
         assert_eq!((cold.replicas, cold.working_set_bytes), (2, 200 * MIB));
         assert!(!cold.leaves_caches);
         assert_eq!(Cold::choose(100 * MIB, None, Some(0)).replicas, 1);
+    }
+
+    #[test]
+    fn the_measured_size_decides() {
+        let cold = Cold::choose(100 * MIB, None, None);
+        assert!(cold.leaves_caches);
+        let sparse = cold.measured(50 * MIB);
+        assert_eq!((sparse.replicas, sparse.working_set_bytes), (4, 200 * MIB));
+        assert!(!sparse.leaves_caches);
+        assert!(cold.measured(64 * MIB).leaves_caches);
+        assert!(sparse.measured(100 * MIB) == cold);
     }
 
     #[test]

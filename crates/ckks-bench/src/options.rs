@@ -6,8 +6,9 @@ use crate::gate::Gate;
 use crate::host;
 use crate::inputs::Inputs;
 use crate::shape::Shape;
+use crate::units::plural;
 use ckks_backend::TrialSpec;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tensor_io::{
     HubConfig, InputBatch, LoadOptions, WeightMatrix, WeightSource, check_writable, read_npy,
 };
@@ -78,11 +79,7 @@ impl RunOptions {
                 check_writable(path).map_err(|source| BenchError::File { flag, source })?;
             }
         }
-        if args.json.is_some() && args.json == args.output {
-            return Err(BenchError::usage(
-                "--json and --output name the same file; give each its own",
-            ));
-        }
+        check_distinct(&args)?;
         let command_line = without_secrets(command_line, args.weights.as_ref());
         let input = match &args.input {
             Some(path) => Some(GivenInput {
@@ -173,13 +170,54 @@ fn specs(args: &SpecArgs, shapes: &[Shape], batch: usize, seed: u64) -> Vec<Tria
         .collect()
 }
 
+/// Refuses flags that name the same file: one would overwrite the other.
+fn check_distinct(args: &RunArgs) -> Result<(), BenchError> {
+    let weights = match &args.weights {
+        Some(WeightSource::File { path, .. }) => Some(path),
+        _ => None,
+    };
+    let named = [
+        ("--json", args.json.as_ref()),
+        ("--output", args.output.as_ref()),
+        ("--input", args.input.as_ref()),
+        ("--weights", weights),
+    ];
+    let mut seen: Vec<(&str, PathBuf)> = Vec::new();
+    for (flag, path) in named {
+        // A path without identity cannot be read or written, which another check says.
+        let Some(file) = path.and_then(|path| identity(path)) else {
+            continue;
+        };
+        if let Some((other, _)) = seen.iter().find(|(_, earlier)| *earlier == file) {
+            return Err(BenchError::usage(format!(
+                "{other} and {flag} name the same file, {}; give each its own",
+                file.display()
+            )));
+        }
+        seen.push((flag, file));
+    }
+    Ok(())
+}
+
+/// The one path of a file, whatever links and `..` it was named with; a file that does not exist
+/// yet has that of its folder.
+fn identity(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok().or_else(|| {
+        let folder = match path.parent()? {
+            here if here.as_os_str().is_empty() => Path::new("."),
+            folder => folder,
+        };
+        Some(folder.canonicalize().ok()?.join(path.file_name()?))
+    })
+}
+
 fn batch_size(batch: Option<usize>, input: Option<&GivenInput>) -> Result<usize, BenchError> {
     match (batch, input) {
         (Some(batch), Some(input)) if batch != input.batch.rows() => {
             Err(BenchError::usage(format!(
-                "--batch {batch} contradicts --input {}, which has {} rows; leave --batch out",
+                "--batch {batch} contradicts --input {}, which has {}; leave --batch out",
                 input.source,
-                input.batch.rows()
+                plural(input.batch.rows() as u64, "row")
             )))
         }
         (_, Some(input)) if input.batch.rows() > crate::cli::MAX_BATCH => {

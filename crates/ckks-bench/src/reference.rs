@@ -2,6 +2,7 @@
 
 use pulp::Arch;
 use std::ops::{AddAssign, Mul, Range};
+use std::thread::Builder;
 use tensor_io::WeightMatrix;
 
 /// Independent sums of a dot product: enough to fill the widest vector registers twice.
@@ -23,6 +24,19 @@ pub fn product<T>(weights: &WeightMatrix, x: &[T], threads: usize) -> Vec<T>
 where
     T: Copy + Default + From<f32> + Mul<Output = T> + AddAssign + Send + Sync,
 {
+    product_with(weights, x, threads, Builder::new)
+}
+
+/// `builder` makes each thread, so that tests can make them fail.
+fn product_with<T>(
+    weights: &WeightMatrix,
+    x: &[T],
+    threads: usize,
+    builder: impl Fn() -> Builder,
+) -> Vec<T>
+where
+    T: Copy + Default + From<f32> + Mul<Output = T> + AddAssign + Send + Sync,
+{
     let (d_in, d_out) = (weights.d_in(), weights.d_out());
     let vectors = x.len() / d_in;
     let mut y = vec![T::default(); vectors * d_out];
@@ -33,15 +47,23 @@ where
         several => std::thread::scope(|scope| {
             let workers: Vec<_> = several
                 .iter()
-                .map(|range| scope.spawn(|| (range.clone(), outputs(weights, x, range.clone()))))
+                .map(|range| {
+                    let work = || outputs(weights, x, range.clone());
+                    (range, builder().spawn_scoped(scope, work))
+                })
                 .collect();
-            // A worker can only fail by a panic, which is passed on.
             workers
                 .into_iter()
-                .map(|worker| {
-                    worker
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                .map(|(range, worker)| {
+                    let part = match worker {
+                        // A worker can only fail by a panic, which is passed on.
+                        Ok(worker) => worker
+                            .join()
+                            .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                        // The system denies the thread, so this one does its part.
+                        Err(_) => outputs(weights, x, range.clone()),
+                    };
+                    (range.clone(), part)
                 })
                 .collect()
         }),
@@ -178,6 +200,24 @@ mod tests {
         for threads in [2, 3, 5, 64] {
             assert_eq!(product(&w, x.data(), threads), one);
         }
+    }
+
+    #[test]
+    fn threads_that_cannot_start_change_nothing() {
+        let w = crate::synthetic::weights(1, 700, 401).unwrap();
+        let x = crate::synthetic::inputs(1, 0, 5, 700).unwrap();
+        let one = product(&w, x.data(), 1);
+        let asked = std::cell::Cell::new(0);
+        // No address space holds every second stack.
+        let builder = || {
+            asked.set(asked.get() + 1);
+            match asked.get() % 2 {
+                0 => Builder::new().stack_size(1 << 60),
+                _ => Builder::new(),
+            }
+        };
+        assert_eq!(product_with(&w, x.data(), 4, builder), one);
+        assert_eq!(asked.get(), 4);
     }
 
     proptest! {

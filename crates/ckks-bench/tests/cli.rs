@@ -120,6 +120,57 @@ fn files_that_cannot_be_written() {
 }
 
 #[test]
+fn files_that_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = |name: &str| folder.path().join(name).display().to_string();
+    fs::create_dir(name("d")).unwrap();
+    fs::write(name("old"), b"precious").unwrap();
+    let [new, old] = ["new", "old"].map(name);
+    let [new_again, old_again] = ["d/../new", "d/../old"].map(name);
+    let weights = format!("{old_again}#w");
+    let cases = [
+        ("--json", &new, "--output", &new),
+        ("--json", &new, "--output", &new_again),
+        ("--json", &old, "--input", &old_again),
+        ("--output", &old, "--input", &old),
+        ("--json", &old, "--weights", &weights),
+        ("--output", &old, "--weights", &weights),
+        ("--input", &old, "--weights", &weights),
+    ];
+    for (flag, path, other_flag, other) in cases {
+        let message = format!("{flag} and {other_flag} name the same file");
+        let line = ["run", flag, path, other_flag, other];
+        assert_refused(&line, USAGE, &[&message]);
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&old, name("link")).unwrap();
+        let line = ["run", "--json", &name("link"), "--input", &old];
+        assert_refused(&line, USAGE, &["--json and --input name the same file"]);
+    }
+    assert_eq!(fs::read(&old).unwrap(), b"precious");
+    assert!(!folder.path().join("new").exists());
+}
+
+#[test]
+fn a_file_is_the_same_by_its_bare_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = folder.path().join("new").display().to_string();
+    let output = Command::cargo_bin("ckks-bench")
+        .unwrap()
+        .current_dir(folder.path())
+        .args(["run", "--json", "new", "--output", &full])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(USAGE));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains("--json and --output name the same file"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn inputs_that_do_not_fit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");

@@ -14,6 +14,7 @@ use ckks_bench::report::{Report, SCHEMA, Verdict};
 use clap::Parser;
 use common::{Fault, Plain, Step};
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Runs the command line on what `open` returns; gives the result and what was printed.
@@ -22,21 +23,27 @@ fn bench(
     interrupt: &Interrupt,
     open: impl Fn(&TrialSpec) -> Result<Plain, BackendError>,
 ) -> (Result<Finished, BenchError>, String) {
+    let mut out = Vec::new();
+    let result = bench_to(line, interrupt, open, &mut out);
+    (result, String::from_utf8(out).unwrap())
+}
+
+fn bench_to(
+    line: &[&str],
+    interrupt: &Interrupt,
+    open: impl Fn(&TrialSpec) -> Result<Plain, BackendError>,
+    out: &mut dyn Write,
+) -> Result<Finished, BenchError> {
     let arguments = ["ckks-bench", "run", "--quiet"].iter().chain(line);
     let Command::Run(args) = Cli::try_parse_from(arguments.clone()).unwrap().command else {
         panic!("not a run");
     };
     let command_line = arguments.map(|text| (*text).to_owned()).collect();
-    let options = match RunOptions::new(*args, command_line) {
-        Ok(options) => options,
-        Err(error) => return (Err(error), String::new()),
-    };
-    let mut out = Vec::new();
+    let options = RunOptions::new(*args, command_line)?;
     let opener = |_: &str, _: &str, spec: &TrialSpec| {
         open(spec).map(|backend| Box::new(backend) as Box<dyn Backend>)
     };
-    let result = run(&options, &opener, interrupt, &mut out);
-    (result, String::from_utf8(out).unwrap())
+    run(&options, &opener, interrupt, out)
 }
 
 fn good(spec: &TrialSpec) -> Result<Plain, BackendError> {
@@ -208,7 +215,7 @@ fn an_interrupted_run_writes_a_partial_report() {
     assert_eq!(report.configurations[0].verdict, Verdict::Incomplete);
     assert!(report.configurations[0].stages.is_some());
     assert!(
-        printed.contains("INCOMPLETE: interrupted; 2 of 4 trials were checked"),
+        printed.contains("INCOMPLETE: interrupted; 2 of 4 trials checked"),
         "{printed}"
     );
 }
@@ -295,8 +302,28 @@ fn cold_rotates_through_copies() {
     let cold = read(json.as_ref()).0.configurations[0].cold.unwrap();
     // The plain backend says that its layer takes 30 bytes.
     assert_eq!(cold.replicas as u64, cold.target_bytes.div_ceil(30) + 1);
+    // 31 bytes are what it then takes.
+    assert_eq!(cold.working_set_bytes, cold.replicas as u64 * 31);
     assert!(cold.leaves_caches);
     assert!(printed.contains("cold: evaluations rotate"), "{printed}");
+    assert!(!printed.contains("NOT cold"), "{printed}");
+}
+
+#[test]
+fn a_layer_smaller_than_predicted_is_not_cold() {
+    let (_folder, json) = folder();
+    let line = ["--shape", "5x3", "--cold", "--json", &json];
+    let (result, printed) = bench(&line, &Interrupt::new(), |spec| {
+        Ok(Plain::preparing(spec, 15))
+    });
+    assert_eq!(result.unwrap().outcome, Outcome::Passed);
+    let cold = read(json.as_ref()).0.configurations[0].cold.unwrap();
+    assert_eq!(cold.working_set_bytes, cold.replicas as u64 * 15);
+    assert!(!cold.leaves_caches);
+    assert!(
+        printed.contains("NOT cold: evaluations rotate"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -346,6 +373,53 @@ fn outputs_that_failed_are_not_written() {
     assert_eq!(result.unwrap().outcome, Outcome::Rejected);
     assert!(!output.exists());
     assert!(printed.contains("--output: not written"), "{printed}");
+}
+
+/// A full disk behind standard output.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_failing_standard_output_does_not_lose_the_files() {
+    let (folder, json) = folder();
+    let output = folder.path().join("y.npy");
+    let line = [
+        "--shape",
+        "2x4",
+        "--json",
+        &json,
+        "--output",
+        output.to_str().unwrap(),
+    ];
+    let result = bench_to(&line, &Interrupt::new(), good, &mut Full);
+    assert!(
+        matches!(result, Err(BenchError::Output(_))),
+        "{:?}",
+        result.map(|finished| finished.outcome)
+    );
+    let report = read(json.as_ref()).0;
+    assert!(!report.partial);
+    assert_eq!(report.configurations[0].verdict, Verdict::Passed);
+    assert_eq!(tensor_io::read_npy(&output).unwrap().width(), 4);
+
+    // With nothing to lose, the run does not go on.
+    let opened = std::cell::Cell::new(0);
+    let counted = |spec: &TrialSpec| {
+        opened.set(opened.get() + 1);
+        good(spec)
+    };
+    let result = bench_to(&["--shape", "2x4"], &Interrupt::new(), counted, &mut Full);
+    assert!(matches!(result, Err(BenchError::Output(_))));
+    assert_eq!(opened.get(), 1, "only to learn the plan");
 }
 
 #[test]

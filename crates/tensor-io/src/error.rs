@@ -46,6 +46,16 @@ pub enum TensorError {
         path: PathBuf,
     },
 
+    /// The Hub's address is not usable. It is not shown: it may hold a password.
+    #[error(
+        "HF_ENDPOINT is not usable: {reason}; set it to an address such as \
+         https://huggingface.co, or unset it"
+    )]
+    BadEndpoint {
+        /// What is wrong with it.
+        reason: String,
+    },
+
     /// The directory of an output file does not accept new files.
     #[error("cannot write {}: {source}; choose a path in an existing, writable directory", path.display())]
     NotWritable {
@@ -187,7 +197,7 @@ pub enum TensorError {
         name: String,
         /// Its size in the file.
         bytes: u64,
-        /// The limit ([`LoadOptions::max_bytes`](crate::LoadOptions::max_bytes)).
+        /// The limit (`LoadOptions::max_bytes`).
         limit: u64,
     },
 

@@ -82,10 +82,18 @@ impl HubConfig {
         // A revision such as refs/pr/1 is one path segment.
         let revision = revision.replace('/', "%2F");
         let address = format!("{endpoint}/{repo}/resolve/{revision}/{file}");
-        let uri = parse_address(&address).map_err(|reason| TensorError::BadSource {
-            text: shown(&address),
-            reason: format!("HF_ENDPOINT is not usable: {reason}"),
-        })?;
+        let unusable = |reason| TensorError::BadEndpoint { reason };
+        if endpoint.contains(['?', '#']) {
+            // The repository's path would become part of them.
+            return Err(unusable("it has a '?' or '#' in it".to_owned()));
+        }
+        if endpoint.contains('@') {
+            // Even in the path: a password with a '/' in it puts it there.
+            return Err(unusable(
+                "it has an '@' in it, and user names and passwords are refused".to_owned(),
+            ));
+        }
+        let uri = parse_address(&address).map_err(unusable)?;
         let refused = |problem| TensorError::BadToken {
             url: shown_address(&uri),
             problem,
@@ -213,6 +221,39 @@ mod tests {
             shard_of(Some("w"), b"[]", "u"),
             Err(TensorError::HubIndex { .. })
         ));
+    }
+
+    #[test]
+    fn an_unusable_endpoint_is_named_but_not_shown() {
+        for endpoint in [
+            "https://user:hunter2@mirror.example",
+            "https://hunter2@mirror.example/",
+            "user:hunter2@mirror.example",
+            "https://user:hunter2@mirror example",
+            "https://user:hunter2/x@mirror.example:port",
+            "https://mirror.example?key=hunter2",
+            "https://mirror.example/#hunter2",
+            "ftp://user:hunter2@mirror.example",
+            "hunter2",
+        ] {
+            let config = HubConfig {
+                endpoint: endpoint.to_owned(),
+                token: None,
+            };
+            let error = config.target("o/m", "main", "f").err().unwrap();
+            assert!(
+                matches!(error, TensorError::BadEndpoint { .. }),
+                "{endpoint}: {error}"
+            );
+            let message = error.to_string();
+            assert!(
+                message.starts_with("HF_ENDPOINT is not usable: "),
+                "{message}"
+            );
+            for text in [message, format!("{error:?}")] {
+                assert!(!text.contains("hunter2"), "{text}");
+            }
+        }
     }
 
     #[test]

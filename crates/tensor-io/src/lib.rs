@@ -4,9 +4,9 @@
 //! file (or the size the server states) before memory is reserved for them, and every refusal is
 //! a [`TensorError`] that names the offending value and the way out.
 //!
-//! * [`WeightSource`] names one 2-D tensor in a safetensors file: on disk, behind an HTTP(S) URL,
-//!   or in a Hugging Face Hub repository. [`WeightSource::load`] reads just the header and that
-//!   tensor.
+//! * `WeightSource` (feature `sources`) names one 2-D tensor in a safetensors file: on disk, behind
+//!   an HTTP(S) URL, or in a Hugging Face Hub repository. `WeightSource::load` reads just the header
+//!   and that tensor.
 //! * [`read_npy`] reads a batch of input vectors, [`write_npy_f64`] writes a batch of results.
 //! * [`check_writable`] and [`write_atomically`] guard the output side: an output file appears
 //!   whole or not at all.

@@ -71,7 +71,12 @@ pub fn run(
         configurations_planned: prepared.len(),
         configurations: Vec::new(),
     };
-    progress.suspend(|| print(out, &heading(&report)))?;
+    let mut tables = Tables {
+        out,
+        files: options.json.is_some() || options.output.is_some(),
+        failure: None,
+    };
+    progress.suspend(|| tables.print(&heading(&report)))?;
 
     let mut outputs = None;
     let mut interrupted = false;
@@ -81,20 +86,28 @@ pub fn run(
         }
         let measured = measure(options, shape, opener, interrupt, &progress, &report)?;
         let table = tables::configuration(&measured.configuration, &report.settings);
-        progress.suspend(|| print(out, &format!("\n{table}")))?;
+        progress.suspend(|| tables.print(&format!("\n{table}")))?;
         report.configurations.push(measured.configuration);
         outputs = measured.outputs;
         interrupted |= measured.interrupted;
     }
     drop(progress);
-    print(out, &tables::overview(&report.configurations))?;
-
     report.partial = interrupted || report.configurations.len() < report.configurations_planned;
     report.host.load_at_end = host::load();
-    if let Some(path) = &options.json {
-        write_json(path, &report)?;
+    // Before the rest is printed and whatever becomes of each other, so that none is lost.
+    let json = match &options.json {
+        Some(path) => write_json(path, &report),
+        None => Ok(()),
+    };
+    let npy = write_outputs(options, &report, outputs.as_deref());
+    tables.print(&tables::overview(&report.configurations))?;
+    if options.output.is_some() && outputs.is_none() {
+        tables.print("--output: not written, because only outputs that passed the gate are\n")?;
     }
-    write_outputs(options, &report, outputs.as_deref(), out)?;
+    json.and(npy)?;
+    if let Some(failure) = tables.failure {
+        return Err(failure);
+    }
     let outcome = if report.partial {
         Outcome::Interrupted
     } else if report.any_rejected() {
@@ -103,6 +116,29 @@ pub fn run(
         Outcome::Passed
     };
     Ok(Finished { report, outcome })
+}
+
+/// Where the tables go. A run that writes files too goes on where they cannot be printed.
+struct Tables<'a> {
+    out: &'a mut dyn Write,
+    files: bool,
+    /// Why the first could not be printed; those after it are not tried.
+    failure: Option<BenchError>,
+}
+
+impl Tables<'_> {
+    fn print(&mut self, text: &str) -> Result<(), BenchError> {
+        if self.failure.is_some() {
+            return Ok(());
+        }
+        match print(self.out, text) {
+            Err(failure) if self.files => {
+                self.failure = Some(failure);
+                Ok(())
+            }
+            other => other,
+        }
+    }
 }
 
 /// Opens the shape once to learn its plan, checks its memory, and chooses the copies for `--cold`.
@@ -228,7 +264,11 @@ fn measure(
             .map(|streaming| streaming.bytes_per_second),
     };
     let mut measured = run_trials(backend.as_mut(), &job, interrupt, progress);
-    measured.configuration.cold = shape.cold;
+    let prepared = measured.configuration.prepare.as_ref();
+    measured.configuration.cold = match (shape.cold, prepared) {
+        (Some(cold), Some(prepared)) => Some(cold.measured(prepared.prepared_bytes)),
+        (cold, _) => cold,
+    };
     Ok(measured)
 }
 
@@ -243,7 +283,7 @@ fn streaming_read(
         return None;
     }
     progress.stage("streaming read bandwidth".to_owned());
-    Some(streaming::measure(threads(options), bytes))
+    streaming::measure(threads(options), bytes)
 }
 
 fn threads(options: &RunOptions) -> usize {
@@ -301,23 +341,17 @@ fn write_outputs(
     options: &RunOptions,
     report: &Report,
     outputs: Option<&[f64]>,
-    out: &mut dyn Write,
 ) -> Result<(), BenchError> {
-    let Some(path) = &options.output else {
+    let (Some(path), Some(outputs)) = (&options.output, outputs) else {
         return Ok(());
     };
-    match (outputs, report.configurations.first()) {
-        (Some(outputs), Some(configuration)) => {
-            write_npy_f64(path, configuration.batch, configuration.d_out, outputs).map_err(
-                |source| BenchError::File {
-                    flag: "--output",
-                    source,
-                },
-            )
+    let Some(configuration) = report.configurations.first() else {
+        return Ok(());
+    };
+    write_npy_f64(path, configuration.batch, configuration.d_out, outputs).map_err(|source| {
+        BenchError::File {
+            flag: "--output",
+            source,
         }
-        _ => print(
-            out,
-            "--output: not written, because only outputs that passed the gate are\n",
-        ),
-    }
+    })
 }

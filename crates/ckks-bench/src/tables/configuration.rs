@@ -59,15 +59,18 @@ fn caches(configuration: &Configuration) -> String {
         return "warm: every evaluation reads the same copy of the layer".to_owned();
     };
     let copies = format!(
-        "evaluations rotate through {} copies, {}",
-        cold.replicas,
+        "evaluations rotate through {}, {}",
+        match cold.replicas {
+            1 => "1 copy".to_owned(),
+            several => format!("{} copies", count(several as u64)),
+        },
         bytes(cold.working_set_bytes)
     );
     if cold.leaves_caches {
         format!("cold: {copies}")
     } else {
         format!(
-            "NOT cold: {copies}, but memory is too short for {}",
+            "NOT cold: {copies}, but only {} would be certain to leave the caches",
             bytes(cold.target_bytes)
         )
     }
@@ -209,7 +212,7 @@ fn verdict(configuration: &Configuration, settings: &Settings) -> String {
         ),
         (Verdict::Rejected, Some(rejection), _) => rejected(rejection, settings),
         (Verdict::Incomplete, ..) => format!(
-            "{verdict}: interrupted; {} of {} trials were checked",
+            "{verdict}: interrupted; {} of {} checked",
             count(
                 configuration
                     .trials
@@ -217,7 +220,7 @@ fn verdict(configuration: &Configuration, settings: &Settings) -> String {
                     .filter(|trial| trial.errors.is_some())
                     .count() as u64
             ),
-            count((settings.warmup + settings.trials) as u64),
+            plural((settings.warmup + settings.trials) as u64, "trial"),
         ),
         _ => verdict.to_string(),
     }

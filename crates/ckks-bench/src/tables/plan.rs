@@ -90,7 +90,7 @@ pub(super) fn parameters(set: &ParameterReport) -> String {
 
 pub(super) fn work(counts: &Counts) -> String {
     format!(
-        "{} ({} baby, {} giant), {}, {} transforms, {} ciphertexts in, {} out",
+        "{} ({} baby, {} giant), {}, {}, {} in, {} out",
         match counts.key_switches {
             1 => "1 key switch".to_owned(),
             several => format!("{} key switches", count(several)),
@@ -98,8 +98,8 @@ pub(super) fn work(counts: &Counts) -> String {
         count(counts.baby_steps),
         count(counts.giant_steps),
         plural(counts.plaintext_products, "plaintext product"),
-        count(counts.ntts),
-        count(counts.input_ciphertexts),
+        plural(counts.ntts, "transform"),
+        plural(counts.input_ciphertexts, "ciphertext"),
         count(counts.output_ciphertexts),
     )
 }
@@ -145,6 +145,38 @@ fn steps(steps: &[i64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_in_words() {
+        let one = Counts {
+            key_switches: 1,
+            baby_steps: 1,
+            giant_steps: 0,
+            plaintext_products: 1,
+            ntts: 1,
+            input_ciphertexts: 1,
+            output_ciphertexts: 1,
+            ..Counts::default()
+        };
+        assert_eq!(
+            work(&one),
+            "1 key switch (1 baby, 0 giant), 1 plaintext product, 1 transform, 1 ciphertext in, \
+             1 out"
+        );
+        let several = Counts {
+            key_switches: 5,
+            giant_steps: 4,
+            plaintext_products: 2,
+            ntts: 1000,
+            input_ciphertexts: 2,
+            ..one
+        };
+        assert_eq!(
+            work(&several),
+            "5 key switches (1 baby, 4 giant), 2 plaintext products, 1,000 transforms, \
+             2 ciphertexts in, 1 out"
+        );
+    }
 
     #[test]
     fn steps_by_hand() {

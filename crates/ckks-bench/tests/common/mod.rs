@@ -45,6 +45,7 @@ pub(crate) struct Plain {
     spec: TrialSpec,
     faults: Vec<Fault>,
     peak_memory_bytes: u64,
+    prepared_bytes: u64,
     weights: Option<WeightMatrix>,
     inputs: Option<InputBatch>,
     trial: usize,
@@ -56,6 +57,7 @@ impl Plain {
             spec: spec.clone(),
             faults: faults.to_vec(),
             peak_memory_bytes: 1000,
+            prepared_bytes: 31,
             weights: None,
             inputs: None,
             trial: 0,
@@ -65,6 +67,14 @@ impl Plain {
     pub(crate) fn needing(spec: &TrialSpec, peak_memory_bytes: u64) -> Plain {
         Plain {
             peak_memory_bytes,
+            ..Plain::new(spec, &[])
+        }
+    }
+
+    /// Prepared weights of another size than the 30 bytes that the plan promises.
+    pub(crate) fn preparing(spec: &TrialSpec, prepared_bytes: u64) -> Plain {
+        Plain {
+            prepared_bytes,
             ..Plain::new(spec, &[])
         }
     }
@@ -152,7 +162,7 @@ impl Backend for Plain {
         progress(1.0);
         self.weights = Some(weights.clone());
         Ok(PrepareReport {
-            prepared_bytes: 31,
+            prepared_bytes: self.prepared_bytes,
             log_weight_scale: 27.5,
             zero_diagonals: 0,
         })

@@ -152,7 +152,7 @@ fn the_index_is_checked() {
 #[test]
 fn an_unusable_endpoint_or_token_is_refused_before_any_request() {
     let error = load("hf://o/m#w", &options("not a url".into(), None)).unwrap_err();
-    assert!(matches!(error, TensorError::BadSource { .. }));
+    assert!(matches!(error, TensorError::BadEndpoint { .. }));
     assert!(error.to_string().contains("HF_ENDPOINT"), "{error}");
     let server = Server::start(vec![]);
     let error = load("hf://o/m#w", &options(server.origin(), Some("a\nb"))).unwrap_err();
