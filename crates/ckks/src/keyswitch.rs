@@ -248,19 +248,18 @@ impl Context {
     ) {
         let (count, n) = (self.q_limbs(), self.degree());
         for d in 0..count {
-            scratch.copy_from_slice(c1(d));
+            // The lift leaves the residue modulo its own prime as it is. Copied first: the limb may
+            // come from far, and is read once.
+            let own = (d * count + d) * n;
+            digits[own..own + n].copy_from_slice(c1(d));
+            scratch.copy_from_slice(&digits[own..own + n]);
             self.table(d).inverse_fetching(scratch, upcoming);
-            for limb in 0..self.qp_limbs() {
+            for limb in (0..self.qp_limbs()).filter(|&limb| limb != d) {
                 let at = (limb * count + d) * n;
                 let out = &mut digits[at..at + n];
-                if limb == d {
-                    // The lift leaves the residue modulo its own prime as it is.
-                    out.copy_from_slice(c1(d));
-                } else {
-                    let (from, to) = (self.modulus(d), self.modulus(limb));
-                    kernels::lift_centred(self.level(), from, to, scratch, out);
-                    self.table(limb).forward_fetching(out, upcoming);
-                }
+                let (from, to) = (self.modulus(d), self.modulus(limb));
+                kernels::lift_centred(self.level(), from, to, scratch, out);
+                self.table(limb).forward_fetching(out, upcoming);
             }
         }
     }

@@ -4,7 +4,7 @@ use super::run::{Evaluation, Rotation};
 use super::scratch::SwitchScratch;
 use crate::workspace::Workspace;
 use ckks::poly::AlignedResidues;
-use ckks::upcoming::Upcoming;
+use ckks::upcoming::{ScatteredRows, Upcoming};
 use ckks::{Ciphertext, Context, RnsPoly, kernels};
 use rayon::prelude::*;
 
@@ -19,6 +19,14 @@ impl Evaluation<'_> {
     ) -> &'w [u32] {
         let at = (giant * self.columns() + column) * self.sum_stride + limb * self.blocks();
         workspace.sums.blocks()[at..at + self.blocks()].as_flattened()
+    }
+
+    /// The two polynomials of a query's next inner sum, to be fetched while this one is decomposed.
+    fn next_sums(&self, workspace: &Workspace, giant: usize, column: usize) -> ScatteredRows {
+        const LINES: usize = 4;
+        let at = ((giant + 1) * self.columns() + column) * self.sum_stride;
+        let first = workspace.sums.blocks().as_ptr().wrapping_add(at);
+        ScatteredRows::new(first, LINES, LINES, 2 * self.sum_stride / LINES)
     }
 
     /// Rotates and adds the inner sums of one query.
@@ -113,7 +121,9 @@ impl Evaluation<'_> {
             |limb| self.sum_limb(workspace, giant, column + 1, limb),
             &mut scratch.digits,
             &mut scratch.limb,
-            &mut key.upcoming(),
+            &mut key
+                .upcoming()
+                .with_rows(self.next_sums(workspace, giant, column)),
         );
         context.key_product(&scratch.digits, key, &mut scratch.product);
         for (i, (from, to)) in scratch
