@@ -11,7 +11,6 @@ use crate::manifest::LayerManifest;
 use crate::noise::{NORMS, NoiseModel, check_answer_bits, column_norms};
 use crate::norm::{max_or_nan, slot_operator_bound};
 use crate::plan::Plan;
-use crate::workspace::WorkspacePool;
 use ckks::Context;
 use ckks::automorphism::{Automorphism, GaloisElement};
 use ckks::memory::BlockBuffer;
@@ -45,7 +44,6 @@ pub struct PreparedLayer {
     pub(crate) baby_base: Vec<usize>,
     /// All babies.
     pub(crate) babies: usize,
-    pub(crate) workspaces: WorkspacePool,
     /// Every rotation of the plan, for the online part, which permutes without keys.
     pub(crate) automorphisms: BTreeMap<usize, Automorphism>,
     zero_diagonals: usize,
@@ -127,14 +125,12 @@ impl PreparedLayer {
                 (step as usize, Automorphism::new(element, context.degree()))
             })
             .collect();
-        let workspaces = WorkspacePool::default();
         Ok(Self {
             automorphisms,
             manifest,
             outputs,
             baby_base,
             babies,
-            workspaces,
             zero_diagonals,
         })
     }
@@ -183,7 +179,6 @@ impl PreparedLayer {
             outputs,
             baby_base: self.baby_base.clone(),
             babies: self.babies,
-            workspaces: WorkspacePool::default(),
             automorphisms: self.automorphisms.clone(),
             zero_diagonals: self.zero_diagonals,
         })

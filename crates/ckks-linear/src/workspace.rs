@@ -1,8 +1,11 @@
 //! Buffers of one evaluation, kept between evaluations: fresh pages would cost more than the work.
+//!
+//! All layers of a process share them, so that a model of many layers holds as many as evaluations
+//! ran at once, each as large as its largest needed. They hold ciphertexts, nothing secret.
 
 use crate::error::LinearError;
 use ckks::memory::BlockBuffer;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Buffers of one evaluation.
 #[derive(Debug)]
@@ -14,15 +17,14 @@ pub(crate) struct Workspace {
 }
 
 /// Workspaces that are not in use.
-#[derive(Debug, Default)]
-pub(crate) struct WorkspacePool(Mutex<Vec<Workspace>>);
+static UNUSED: Mutex<Vec<Workspace>> = Mutex::new(Vec::new());
 
-impl WorkspacePool {
-    /// Lends a workspace with at least these many blocks.
-    pub(crate) fn take(&self, babies: usize, sums: usize) -> Result<Workspace, LinearError> {
-        let mut workspace = self.lock().pop().map_or_else(
+impl Workspace {
+    /// A workspace with at least these many blocks.
+    pub(crate) fn take(babies: usize, sums: usize) -> Result<Self, LinearError> {
+        let mut workspace = unused().pop().map_or_else(
             || {
-                Ok(Workspace {
+                Ok(Self {
                     babies: BlockBuffer::zeroed(0)?,
                     sums: BlockBuffer::zeroed(0)?,
                 })
@@ -37,15 +39,13 @@ impl WorkspacePool {
         Ok(workspace)
     }
 
-    /// Takes a workspace back.
-    pub(crate) fn give_back(&self, workspace: Workspace) {
-        self.lock().push(workspace);
+    /// Gives it back for another evaluation.
+    pub(crate) fn give_back(self) {
+        unused().push(self);
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Workspace>> {
-        // A panic elsewhere leaves the list as it was.
-        self.0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
+fn unused() -> MutexGuard<'static, Vec<Workspace>> {
+    // A panic elsewhere leaves the list as it was.
+    UNUSED.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,6 +19,7 @@ mod scratch;
 use self::run::Evaluation;
 use crate::error::LinearError;
 use crate::prepared::PreparedLayer;
+use crate::workspace::Workspace;
 use ckks::{Ciphertext, Context, GaloisKeys, ParameterDigest, RnsPoly, kernels};
 use std::time::Duration;
 
@@ -169,9 +170,9 @@ impl PreparedLayer {
             .map(|queries| Evaluation::new(self, context, queries))
             .collect::<Result<Vec<_>, _>>()?;
         for turn in turns {
-            let mut workspace = self.workspaces.take(turn.arena_len(), turn.sums_len())?;
+            let mut workspace = Workspace::take(turn.arena_len(), turn.sums_len())?;
             results.extend(turn.evaluate(&mut workspace, &mut times));
-            self.workspaces.give_back(workspace);
+            workspace.give_back();
         }
         Ok((results, times))
     }
