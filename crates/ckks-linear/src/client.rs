@@ -1,7 +1,7 @@
 //! The client's arithmetic around a layer: scales, encoding, decoding, predicted error. It needs
 //! no secret; encryption and decryption sit between the two halves.
 
-use crate::error::LinearError;
+use crate::error::{LinearError, expect_count};
 use crate::manifest::LayerManifest;
 use crate::noise::{ErrorTerms, NORMS, NoiseModel, check_answer_bits, meetings, rounding_variance};
 use crate::norm::max_or_nan;
@@ -82,9 +82,9 @@ impl LayerClient {
         context.check_digest("a layer manifest", manifest.digest)?;
         check_answer_bits(context, answer_bits)?;
         let plan = &manifest.plan;
-        count("slots of the context", plan.slots(), context.slots())?;
+        expect_count("slots of the context", plan.slots(), context.slots())?;
         let columns = plan.folding().columns(plan.shape());
-        count("column norms", columns, manifest.column_norms.len())?;
+        expect_count("column norms", columns, manifest.column_norms.len())?;
         let noise = NoiseModel::new(plan, context, answer_bits);
         let mut outputs: Vec<(f64, f64)> = Vec::with_capacity(plan.outputs().len());
         for (o, output) in plan.outputs().iter().enumerate() {
@@ -233,18 +233,6 @@ impl LayerClient {
             rms: (total / outputs.max(1) as f64).sqrt(),
             six_sigma: 6.0 * largest,
         }
-    }
-}
-
-fn count(what: &'static str, expected: usize, found: usize) -> Result<(), LinearError> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(LinearError::Count {
-            what,
-            expected,
-            found,
-        })
     }
 }
 

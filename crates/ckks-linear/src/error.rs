@@ -78,28 +78,24 @@ pub enum LinearError {
         /// Its value.
         value: f64,
     },
-    /// More memory than allowed.
-    #[error(
-        "{what} needs {needed} bytes, {available} are available; use a smaller layer or a machine \
-         with more memory"
-    )]
-    Memory {
-        /// What needs it.
-        what: &'static str,
-        /// Predicted bytes.
-        needed: u64,
-        /// Available bytes.
-        available: u64,
-    },
-    /// The operating system refused memory.
-    #[error("could not reserve {bytes} bytes for prepared weights: {reason}")]
-    Allocation {
-        /// Asked bytes.
-        bytes: u64,
-        /// The system's message.
-        reason: String,
-    },
     /// See [`CkksError`].
     #[error(transparent)]
     Ckks(#[from] CkksError),
+}
+
+/// Refuses a count other than the plan's.
+pub(crate) fn expect_count(
+    what: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), LinearError> {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(LinearError::Count {
+            what,
+            expected,
+            found,
+        })
+    }
 }

@@ -1,6 +1,6 @@
 //! The client's side of a plan: vectors into slots, slots into vectors.
 
-use crate::error::LinearError;
+use crate::error::{LinearError, expect_count};
 use crate::layout::OutputPiece;
 use crate::plan::Plan;
 use crate::shape::Folding;
@@ -23,14 +23,11 @@ impl Plan {
             });
         }
         for (vector, values) in vectors.iter().enumerate() {
-            if values.len() != self.shape.d_in() {
-                let (expected, found) = (self.shape.d_in(), values.len());
-                return Err(LinearError::Count {
-                    what: "entries of an input vector",
-                    expected,
-                    found,
-                });
-            }
+            expect_count(
+                "entries of an input vector",
+                self.shape.d_in(),
+                values.len(),
+            )?;
             if let Some(index) = values.iter().position(|v| !v.is_finite()) {
                 return Err(LinearError::NotFinite {
                     vector,
@@ -72,26 +69,12 @@ impl Plan {
     /// # Errors
     /// [`LinearError::Count`] for a wrong number of ciphertexts or slots.
     pub fn unpack(&self, answers: &[Vec<Complex64>]) -> Result<Vec<Vec<f64>>, LinearError> {
-        if answers.len() != self.outputs.len() {
-            let (expected, found) = (self.outputs.len(), answers.len());
-            return Err(LinearError::Count {
-                what: "output ciphertexts",
-                expected,
-                found,
-            });
-        }
+        expect_count("output ciphertexts", self.outputs.len(), answers.len())?;
         let d_out = self.shape.d_out();
         let half = d_out.div_ceil(2);
         let mut vectors = vec![vec![0.0; d_out]; self.folding.vectors_per_group()];
         for (output, slots) in self.outputs.iter().zip(answers) {
-            if slots.len() != self.slots {
-                let (expected, found) = (self.slots, slots.len());
-                return Err(LinearError::Count {
-                    what: "slots of an output",
-                    expected,
-                    found,
-                });
-            }
+            expect_count("slots of an output", self.slots, slots.len())?;
             for (p, value) in slots.iter().enumerate() {
                 let Some(column) = self.answering_column(output, p) else {
                     continue;

@@ -144,6 +144,14 @@ fn baby_choices(longest: usize, options: &PlanOptions, powers_only: bool) -> Vec
     choices
 }
 
+/// The plan at each number of baby steps.
+fn with_baby_steps(plan: Plan, choices: Vec<usize>) -> impl Iterator<Item = Plan> {
+    choices.into_iter().map(move |baby_steps| Plan {
+        baby_steps,
+        ..plan.clone()
+    })
+}
+
 fn periodic_plans(
     shape: LayerShape,
     slots: usize,
@@ -181,17 +189,16 @@ fn periodic_plans(
                 })
                 .collect();
             let longest = longest_run(&inputs, &outputs);
-            for baby_steps in baby_choices(longest, options, true) {
-                plans.push(Plan {
-                    kind: PlanKind::Diagonal,
-                    shape,
-                    slots,
-                    folding,
-                    inputs: inputs.clone(),
-                    outputs: outputs.clone(),
-                    baby_steps,
-                });
-            }
+            let plan = Plan {
+                kind: PlanKind::Diagonal,
+                shape,
+                slots,
+                folding,
+                inputs: inputs.clone(),
+                outputs,
+                baby_steps: 1,
+            };
+            plans.extend(with_baby_steps(plan, baby_choices(longest, options, true)));
         }
     }
     plans
@@ -247,17 +254,16 @@ fn guard_plans(
                 columns: 0..columns,
                 layout: OutputLayout::Guard { copies, stride },
             }];
-            for baby_steps in baby_choices(run, options, false) {
-                plans.push(Plan {
-                    kind: PlanKind::Diagonal,
-                    shape,
-                    slots,
-                    folding,
-                    inputs: inputs.clone(),
-                    outputs: outputs.clone(),
-                    baby_steps,
-                });
-            }
+            let plan = Plan {
+                kind: PlanKind::Diagonal,
+                shape,
+                slots,
+                folding,
+                inputs,
+                outputs,
+                baby_steps: 1,
+            };
+            plans.extend(with_baby_steps(plan, baby_choices(run, options, false)));
             // More copies only shorten the run; fewer key switches come with the longest run that
             // is no longer than needed, so the first few that fit suffice.
             if copies > 64 {
@@ -290,18 +296,16 @@ fn square_plans(shape: LayerShape, slots: usize, options: &PlanOptions) -> Vec<P
             },
         })
         .collect();
-    baby_choices(tile, options, true)
-        .into_iter()
-        .map(|baby_steps| Plan {
-            kind: PlanKind::DiagonalSquare,
-            shape,
-            slots,
-            folding: Folding::None,
-            inputs: inputs.clone(),
-            outputs: outputs.clone(),
-            baby_steps,
-        })
-        .collect()
+    let plan = Plan {
+        kind: PlanKind::DiagonalSquare,
+        shape,
+        slots,
+        folding: Folding::None,
+        inputs,
+        outputs,
+        baby_steps: 1,
+    };
+    with_baby_steps(plan, baby_choices(tile, options, true)).collect()
 }
 
 #[cfg(test)]

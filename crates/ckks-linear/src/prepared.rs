@@ -5,7 +5,7 @@
 //! [`crate::noise`]). All of it is public and repeats to the bit.
 
 use crate::encode::Preparation;
-use crate::error::LinearError;
+use crate::error::{LinearError, expect_count};
 use crate::mac::{Block, Span};
 use crate::manifest::LayerManifest;
 use crate::noise::{NORMS, NoiseModel, check_answer_bits, column_norms};
@@ -56,7 +56,8 @@ impl PreparedLayer {
     /// # Errors
     /// [`LinearError::Count`] when the weights have another shape than the plan,
     /// [`LinearError::Ckks`] for an answer length that the context cannot give,
-    /// [`LinearError::Magnitude`] for norms beyond double precision, [`LinearError::Allocation`].
+    /// [`LinearError::Magnitude`] for norms beyond double precision, [`LinearError::Ckks`] when memory
+    /// is refused.
     pub fn prepare(
         context: &Context,
         plan: Plan,
@@ -156,7 +157,7 @@ impl PreparedLayer {
     /// A copy in memory of its own, for measurements that must not find the layer in a cache.
     ///
     /// # Errors
-    /// [`LinearError::Allocation`].
+    /// [`LinearError::Ckks`] when memory is refused.
     pub fn duplicate(&self) -> Result<Self, LinearError> {
         let outputs = self
             .outputs
@@ -207,14 +208,7 @@ fn check_weights(
         ),
         ("slots of the context", plan.slots(), context.slots()),
     ];
-    for (what, expected, found) in pairs {
-        if expected != found {
-            return Err(LinearError::Count {
-                what,
-                expected,
-                found,
-            });
-        }
-    }
-    Ok(())
+    pairs
+        .into_iter()
+        .try_for_each(|(what, expected, found)| expect_count(what, expected, found))
 }

@@ -58,6 +58,9 @@ impl Context {
             .chain(parameters.p())
             .map(|modulus| {
                 let table = NttTable::new(modulus, degree)?;
+                if table.kernel() == kernel {
+                    return Ok(table);
+                }
                 Ok(table.clone().with_kernel(kernel).unwrap_or(table))
             })
             .collect::<Result<Vec<_>, ParameterError>>()?;

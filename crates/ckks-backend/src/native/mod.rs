@@ -128,7 +128,6 @@ fn layer_error(error: LinearError) -> BackendError {
     match error {
         LinearError::PredictedError { .. }
         | LinearError::Magnitude { .. }
-        | LinearError::Memory { .. }
         | LinearError::Manifest { .. } => BackendError::Refused(error.to_string()),
         LinearError::Shape { .. } | LinearError::Count { .. } | LinearError::NotFinite { .. } => {
             BackendError::BadArgument(error.to_string())

@@ -17,7 +17,7 @@ mod run;
 mod scratch;
 
 use self::run::Evaluation;
-use crate::error::LinearError;
+use crate::error::{LinearError, expect_count};
 use crate::prepared::PreparedLayer;
 use crate::workspace::Workspace;
 use ckks::{Ciphertext, Context, GaloisKeys, ParameterDigest, RnsPoly, kernels};
@@ -137,7 +137,7 @@ impl PreparedLayer {
             .unzip();
         for AheadResult { digest, outputs } in &ahead {
             context.check_digest("a result done ahead", *digest)?;
-            count("outputs done ahead", self.outputs.len(), outputs.len())?;
+            expect_count("outputs done ahead", self.outputs.len(), outputs.len())?;
         }
         let (mut results, times) = self.run(context, &parts)?;
         for (result, ahead) in results.iter_mut().zip(ahead) {
@@ -183,16 +183,4 @@ struct Parts<'a> {
     keys: Option<&'a GaloisKeys>,
     c0: Vec<&'a RnsPoly>,
     c1: Vec<&'a RnsPoly>,
-}
-
-fn count(what: &'static str, expected: usize, found: usize) -> Result<(), LinearError> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(LinearError::Count {
-            what,
-            expected,
-            found,
-        })
-    }
 }

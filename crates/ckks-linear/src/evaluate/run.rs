@@ -1,8 +1,8 @@
 //! One pass over a layer for a few queries: rotated inputs and inner sums.
 
 use super::scratch::SwitchScratch;
-use super::{Parts, PhaseTimes, count};
-use crate::error::LinearError;
+use super::{Parts, PhaseTimes};
+use crate::error::{LinearError, expect_count};
 use crate::mac::{self, Block, BlockInput, MacModulus};
 use crate::memory::DisjointBlocks;
 use crate::prepared::{PreparedLayer, PreparedOutput};
@@ -62,12 +62,12 @@ impl<'a> Evaluation<'a> {
         let inputs = plan.inputs().len();
         for query in queries {
             if query.keys.is_some() {
-                count("c1 of the inputs", inputs, query.c1.len())?;
+                expect_count("c1 of the inputs", inputs, query.c1.len())?;
             } else {
-                count("c0 of the inputs", inputs, query.c0.len())?;
+                expect_count("c0 of the inputs", inputs, query.c0.len())?;
             }
             if !query.c0.is_empty() {
-                count("c0 of the inputs", inputs, query.c0.len())?;
+                expect_count("c0 of the inputs", inputs, query.c0.len())?;
             }
             for poly in query.c0.iter().chain(&query.c1) {
                 context.check_poly(poly)?;

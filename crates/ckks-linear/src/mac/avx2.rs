@@ -15,9 +15,7 @@ pub(super) fn block(
     mut sink: impl FnMut(usize, usize, Block),
 ) {
     for (giant, span) in input.spans.iter().enumerate() {
-        let terms = span.start..span.start + span.len;
-        let plaintexts = &input.plaintexts[terms.clone()];
-        let babies_of_terms = &input.babies_of_terms[terms];
+        let (plaintexts, babies_of_terms) = input.terms(span);
         for column in 0..input.columns {
             sink(
                 giant,

@@ -59,6 +59,18 @@ pub(crate) struct BlockInput<'a> {
     pub(crate) columns: usize,
 }
 
+impl<'a> BlockInput<'a> {
+    /// Plaintexts and baby numbers of one giant step.
+    #[inline(always)]
+    fn terms(&self, span: &Span) -> (&'a [Block], &'a [u32]) {
+        let terms = span.start..span.start + span.len;
+        (
+            &self.plaintexts[terms.clone()],
+            &self.babies_of_terms[terms],
+        )
+    }
+}
+
 /// Computes `Σ_terms plaintext·baby` for every giant step and column of one block and hands each
 /// sum, canonical, to `sink(giant, column, sum)`.
 pub(crate) fn block(

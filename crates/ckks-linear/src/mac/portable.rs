@@ -10,14 +10,11 @@ pub(super) fn block(
     let q = mac.modulus;
     let radix = u64::from(q.radix());
     for (giant, span) in input.spans.iter().enumerate() {
-        let terms = span.start..span.start + span.len;
+        let (plaintexts, babies_of_terms) = input.terms(span);
         for column in 0..input.columns {
             let mut acc = [0u64; 16];
             let mut room = mac.chunk;
-            for (&baby, plaintext) in input.babies_of_terms[terms.clone()]
-                .iter()
-                .zip(&input.plaintexts[terms.clone()])
-            {
+            for (&baby, plaintext) in babies_of_terms.iter().zip(plaintexts) {
                 if room == 0 {
                     acc = acc.map(|t| (t & 0xffff_ffff) + (t >> 32) * radix);
                     room = mac.chunk;
