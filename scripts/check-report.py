@@ -12,7 +12,7 @@ import sys
 
 def check(report, shapes, rejected):
     """Yields what is wrong."""
-    if report["schema"] != "ckks-bench/1":
+    if report["schema"] != "ckks-bench/2":
         yield f"schema {report['schema']}"
     if report["partial"]:
         yield "the report is partial"

@@ -14,6 +14,7 @@ mod trial;
 pub use error::BackendError;
 pub use registry::{LibraryStatus, check, libraries, open};
 pub use trial::{
-    Backend, Counts, Description, EvaluationReport, KeyReport, Packing, ParameterReport, Phase,
-    PlanChoice, PlanReport, Predicted, PrepareReport, TransferReport, TrialSpec,
+    Backend, Circumstances, Counts, Delivery, Description, EvaluationReport, KeyReport,
+    MaskProducts, Packing, ParameterReport, Phase, PlanChoice, PlanEstimate, PlanReport, Predicted,
+    PrepareReport, TransferReport, TrialSpec,
 };

@@ -15,6 +15,42 @@ pub enum PlanChoice {
     /// Diagonals of the matrix padded to a power-of-two square, real slots, as in the published
     /// comparison's baseline.
     DiagonalSquare,
+    /// One integer matrix product for many vectors, without rotations or evaluation keys.
+    Gemm,
+}
+
+/// How the client of a `gemm` layer comes to W·A, the part of every answer that does not depend on
+/// the vectors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delivery {
+    /// Downloaded once for each layer and epoch, kept by the client.
+    #[default]
+    Cached,
+    /// Sent with every answer; the client keeps nothing.
+    Sent,
+}
+
+/// The circumstances that decide which plan is cheapest.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// Bandwidth between client and server, bytes per second.
+    pub link_bytes_per_second: f64,
+    /// Evaluations that share one upload of evaluation keys, or one download of W·A.
+    pub reuse: u64,
+    /// How W·A reaches the client of a `gemm` layer.
+    pub delivery: Delivery,
+}
+
+impl Default for Circumstances {
+    /// 10 Gbit/s, 1,000 evaluations, cached.
+    fn default() -> Self {
+        Self {
+            link_bytes_per_second: 1.25e9,
+            reuse: 1000,
+            delivery: Delivery::Cached,
+        }
+    }
 }
 
 /// Everything a backend needs to know before it makes keys.
@@ -38,6 +74,8 @@ pub struct TrialSpec {
     pub replicas: usize,
     /// Largest acceptable absolute error, for the refusal before the run.
     pub gate: f64,
+    /// Link, reuse and delivery.
+    pub circumstances: Circumstances,
     /// Seed for reproducible randomness, benchmark runs only.
     pub seed: u64,
 }
@@ -61,19 +99,21 @@ pub struct Counts {
     pub output_ciphertexts: u64,
     /// Distinct Galois keys.
     pub galois_keys: u64,
+    /// Multiply-adds modulo a power of two (`gemm`).
+    pub multiply_adds: u64,
 }
 
 /// The packing in words and numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Packing {
-    /// `diagonal` or `diagonal-square`.
+    /// `diagonal`, `diagonal-square` or `gemm`.
     pub name: String,
     /// One line for people: folding, copies, splits.
     pub layout: String,
-    /// Baby steps per giant step, n1.
-    pub n1: usize,
-    /// Giant steps of the busiest output, n2.
-    pub n2: usize,
+    /// Baby steps per giant step, n1; `None` for a packing without rotations.
+    pub n1: Option<usize>,
+    /// Giant steps of the busiest output, n2; `None` for a packing without rotations.
+    pub n2: Option<usize>,
     /// Vectors that share one ciphertext.
     pub vectors_per_ciphertext: usize,
 }
@@ -85,7 +125,7 @@ pub struct ParameterReport {
     pub name: String,
     /// Ring degree N.
     pub ring_degree: usize,
-    /// Ciphertext primes.
+    /// Ciphertext moduli: primes, or one power of two.
     pub q: Vec<u64>,
     /// Key-switching primes.
     pub p: Vec<u64>,
@@ -124,12 +164,49 @@ pub struct PlanReport {
     pub upload_bytes: u64,
     /// Download of the whole batch, bytes.
     pub download_bytes: u64,
+    /// W·A of a `gemm` layer; `None` for other plans.
+    pub mask_products: Option<MaskProducts>,
+    /// Predicted cost of every plan that could serve this layer and batch, cheapest first; empty
+    /// where the backend has no cost model.
+    pub estimates: Vec<PlanEstimate>,
     /// Root mean square error predicted for the synthetic data of this shape.
     pub predicted_rms_error: f64,
     /// Evaluation seconds predicted by the cost model, one thread.
     pub predicted_seconds: f64,
     /// Why this packing was chosen: the alternatives and their predicted cost.
     pub reasons: Vec<String>,
+}
+
+/// The rows of W·A as the client receives them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct MaskProducts {
+    /// Whether they are downloaded once or with every answer.
+    pub delivery: Delivery,
+    /// Serialised bytes of all rows. With `sent` the download of every batch contains them.
+    pub bytes: u64,
+    /// Bits of each coefficient after rounding.
+    pub bits: u32,
+}
+
+/// What one batch is predicted to cost under a plan, one thread.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PlanEstimate {
+    /// `diagonal` or `gemm`.
+    pub plan: String,
+    /// Evaluation.
+    pub server_seconds: f64,
+    /// Encryption and decryption.
+    pub client_seconds: f64,
+    /// Upload and download on the link.
+    pub link_seconds: f64,
+    /// This batch's share of what is sent once: evaluation keys, or W·A.
+    pub shared_seconds: f64,
+    /// Upload of the batch, bytes.
+    pub upload_bytes: u64,
+    /// Download of the batch, bytes.
+    pub download_bytes: u64,
+    /// Sum of the four durations: what is compared.
+    pub total_seconds: f64,
 }
 
 /// Who is under test.
@@ -167,6 +244,8 @@ pub struct PrepareReport {
     pub log_weight_scale: f64,
     /// Diagonals left out because they are zero.
     pub zero_diagonals: u64,
+    /// W·A as sent to the client once for this layer, bytes, measured; 0 where nothing is.
+    pub layer_download_bytes: u64,
 }
 
 /// Bytes that crossed the boundary for the whole batch.

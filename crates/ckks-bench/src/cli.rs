@@ -1,7 +1,13 @@
 //! The command line.
 
+use crate::commands::ab::AbArgs;
+use crate::commands::compare::CompareArgs;
+use crate::commands::cost::CostArgs;
+use crate::commands::model::ModelArgs;
+use crate::commands::report::ReportArgs;
+use crate::commands::sweep::SweepArgs;
 use crate::shape::Shape;
-use ckks_backend::PlanChoice;
+use ckks_backend::{Delivery, PlanChoice};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use tensor_io::WeightSource;
@@ -37,6 +43,18 @@ pub enum Command {
     Params(ParamsArgs),
     /// List the libraries under test and whether they are available
     Libs,
+    /// Measure all combinations of shapes, batches, plans and threads, each in its own process
+    Sweep(Box<SweepArgs>),
+    /// Make a page, tables and pictures from reports and sweeps
+    Report(ReportArgs),
+    /// Put two reports side by side
+    Compare(CompareArgs),
+    /// Measure two configurations in turn and give the ratio of each pair
+    Ab(Box<AbArgs>),
+    /// Turn a report into money: cost per million vectors
+    Cost(CostArgs),
+    /// The token budget of a whole model
+    Model(Box<ModelArgs>),
 }
 
 /// What decides the plan of a layer.
@@ -80,6 +98,36 @@ pub struct SpecArgs {
     /// Worker threads [default: the cores available]
     #[arg(long, value_name = "N", value_parser = up_to::<MAX_THREADS>, allow_negative_numbers = true)]
     pub threads: Option<usize>,
+
+    /// Bandwidth between client and server, for --plan auto: 10Gbit/s, 100Mbit/s, 1GB/s
+    #[arg(long, value_name = "RATE", default_value = "10Gbit/s", value_parser = crate::units::parse_rate)]
+    pub link: f64,
+
+    /// Evaluations that share the evaluation keys or W·A, for --plan auto
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub reuse: u64,
+
+    /// How W·A reaches the client of a gemm layer
+    #[arg(long, value_enum, default_value_t = MaskDelivery::Cached)]
+    pub delivery: MaskDelivery,
+}
+
+/// Names of the deliveries on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum MaskDelivery {
+    /// Downloaded once for each layer
+    Cached,
+    /// Sent with every answer
+    Sent,
+}
+
+impl From<MaskDelivery> for Delivery {
+    fn from(delivery: MaskDelivery) -> Delivery {
+        match delivery {
+            MaskDelivery::Cached => Delivery::Cached,
+            MaskDelivery::Sent => Delivery::Sent,
+        }
+    }
 }
 
 /// Options of `run`.
@@ -165,6 +213,8 @@ pub enum Plan {
     Diagonal,
     /// Diagonals of the matrix padded to a power-of-two square: the published baseline
     DiagonalSquare,
+    /// One integer matrix product for many vectors
+    Gemm,
 }
 
 impl From<Plan> for PlanChoice {
@@ -173,6 +223,7 @@ impl From<Plan> for PlanChoice {
             Plan::Auto => PlanChoice::Auto,
             Plan::Diagonal => PlanChoice::Diagonal,
             Plan::DiagonalSquare => PlanChoice::DiagonalSquare,
+            Plan::Gemm => PlanChoice::Gemm,
         }
     }
 }

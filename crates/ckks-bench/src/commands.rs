@@ -1,10 +1,16 @@
 //! The subcommands.
 
+pub mod ab;
+pub mod compare;
+pub mod cost;
 mod document;
 mod libs;
+pub mod model;
 mod params;
 mod plan;
+pub mod report;
 pub mod run;
+pub mod sweep;
 
 pub use plan::{LayerPlan, PLAN_SCHEMA, PlanDocument};
 
@@ -33,6 +39,12 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
         Command::Plan(args) => plan::plan(&args, opener, out),
         Command::Params(args) => params::params(&args, out),
         Command::Libs => libs::libs(out),
+        Command::Sweep(args) => sweep::sweep(*args, out),
+        Command::Report(args) => report::report(&args, out),
+        Command::Compare(args) => compare::compare(&args, out),
+        Command::Ab(args) => ab::ab(*args, out),
+        Command::Cost(args) => cost::cost(&args, out),
+        Command::Model(args) => model::model(*args, opener, out),
     }
 }
 

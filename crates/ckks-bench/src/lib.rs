@@ -14,6 +14,7 @@ pub mod cold;
 pub mod commands;
 pub mod error;
 pub mod gate;
+pub mod histogram;
 pub mod host;
 pub mod inputs;
 pub mod interrupt;

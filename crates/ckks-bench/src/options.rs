@@ -7,7 +7,7 @@ use crate::host;
 use crate::inputs::Inputs;
 use crate::shape::Shape;
 use crate::units::plural;
-use ckks_backend::TrialSpec;
+use ckks_backend::{Circumstances, TrialSpec};
 use std::path::{Path, PathBuf};
 use tensor_io::{
     HubConfig, InputBatch, LoadOptions, WeightMatrix, WeightSource, check_writable, read_npy,
@@ -165,6 +165,11 @@ fn specs(args: &SpecArgs, shapes: &[Shape], batch: usize, seed: u64) -> Vec<Tria
             ahead: args.ahead,
             replicas: 1,
             gate: args.gate,
+            circumstances: Circumstances {
+                link_bytes_per_second: args.link,
+                reuse: args.reuse,
+                delivery: args.delivery.into(),
+            },
             seed,
         })
         .collect()

@@ -4,15 +4,16 @@
 
 use crate::cold::Cold;
 use crate::gate::{ErrorSummary, Errors, Gate, Worst};
+use crate::histogram::Histogram;
 use crate::host::Host;
 use crate::statistics::Summary;
 use crate::streaming::Streaming;
-use ckks_backend::{Description, KeyReport, Phase, Predicted, PrepareReport};
+use ckks_backend::{Circumstances, Description, KeyReport, Phase, Predicted, PrepareReport};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Name and version of the format.
-pub const SCHEMA: &str = "ckks-bench/1";
+pub const SCHEMA: &str = "ckks-bench/2";
 
 /// Everything about one run of `ckks-bench run`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -113,6 +114,8 @@ pub struct Settings {
     pub ahead: bool,
     /// Evaluations rotate through copies of the layer.
     pub cold: bool,
+    /// Link, reuse and delivery that `--plan auto` decides by.
+    pub circumstances: Circumstances,
     /// Where the weights come from: `synthetic`, or the source given to `--weights`.
     pub weights: String,
     /// Where the vectors come from: `synthetic`, or the file given to `--input`.
@@ -147,6 +150,8 @@ pub struct Configuration {
     pub bytes: Bytes,
     /// Errors over all trials; `None` where no trial got to its end.
     pub errors: Option<ErrorSummary>,
+    /// Absolute errors of all outputs of all trials; `None` where no trial got to its end.
+    pub error_histogram: Option<Histogram>,
     /// Duration of every stage; `None` when rejected.
     pub stages: Option<Vec<StageSummary>>,
     /// Vectors per second; `None` when rejected or before the first measured trial.
@@ -199,6 +204,8 @@ pub struct Bytes {
     pub upload: Option<u64>,
     /// Download of the whole batch.
     pub download: Option<u64>,
+    /// What the client downloads once for this layer (W·A of a `gemm` layer).
+    pub layer_download: Option<u64>,
     /// Prepared weights in memory, one copy.
     pub prepared_weights: Option<u64>,
     /// Largest resident memory of the process during this configuration; `None` outside Linux.
@@ -207,6 +214,21 @@ pub struct Bytes {
     pub weights_f32: u64,
     /// The plain weights as bf16.
     pub weights_bf16: u64,
+}
+
+impl Bytes {
+    /// Upload and download of one batch; `None` before both are known.
+    #[must_use]
+    pub fn moved(&self) -> Option<u64> {
+        Some(self.upload?.saturating_add(self.download?))
+    }
+
+    /// Whether one batch moves more bytes than sending the client the weights as bf16, once and
+    /// for all, would.
+    #[must_use]
+    pub fn moves_more_than_weights(&self) -> bool {
+        self.moved().is_some_and(|moved| moved > self.weights_bf16)
+    }
 }
 
 /// A stage of a trial.

@@ -129,6 +129,7 @@ fn blank(d_in: usize, d_out: usize, batch: usize) -> Configuration {
             ..Bytes::default()
         },
         errors: None,
+        error_histogram: None,
         stages: None,
         throughput: None,
         trials: Vec::new(),
@@ -175,6 +176,7 @@ impl Run<'_> {
         let prepare = || backend.prepare(self.job.weights, &|fraction| progress.fraction(fraction));
         let prepared = self.timed(Stage::WeightPreparation, "", durations, prepare, no_phases)?;
         self.configuration.bytes.prepared_weights = Some(prepared.prepared_bytes);
+        self.configuration.bytes.layer_download = Some(prepared.layer_download_bytes);
         self.configuration.prepare = Some(prepared);
         backend.replicate().map_err(|error| Stop::Failed {
             stage: Stage::WeightPreparation,
@@ -257,6 +259,8 @@ impl Run<'_> {
                 stage: Stage::Comparison,
                 reason: wrong.to_string(),
             })?;
+        let histogram = self.configuration.error_histogram.get_or_insert_default();
+        histogram.add(&expected, &outputs);
         self.outputs = Some(outputs);
         Ok((errors, backend.predicted()))
     }

@@ -30,6 +30,42 @@ pub fn bytes_per_second(value: f64) -> String {
     )
 }
 
+/// A bandwidth in bytes per second from text such as `10Gbit/s`, `100Mbit/s`, `1.25GB/s`: a number,
+/// a decimal prefix, `bit` or `B`, `/s`.
+///
+/// # Errors
+/// A message for people where the text is no positive, finite rate.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    let wrong =
+        || "expected a number with a unit, for example 10Gbit/s, 100Mbit/s or 1.25GB/s".to_owned();
+    let rate = text.trim().strip_suffix("/s").ok_or_else(wrong)?;
+    let (rate, bytes) = match (rate.strip_suffix("bit"), rate.strip_suffix('B')) {
+        (Some(rest), _) => (rest, 0.125),
+        (None, Some(rest)) => (rest, 1.0),
+        (None, None) => return Err(wrong()),
+    };
+    let rate = rate.trim_end();
+    let (number, prefix) = match rate.strip_suffix(['k', 'M', 'G', 'T']) {
+        Some(number) => (
+            number,
+            match rate.as_bytes().last() {
+                Some(b'k') => 1e3,
+                Some(b'M') => 1e6,
+                Some(b'G') => 1e9,
+                _ => 1e12,
+            },
+        ),
+        None => (rate, 1.0),
+    };
+    let value: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let value = value * prefix * bytes;
+    if value.is_finite() && value > 0.0 {
+        Ok(value)
+    } else {
+        Err("it must be a finite rate above 0, for example 10Gbit/s".to_owned())
+    }
+}
+
 /// A count with a comma every three digits, e.g. `124,160`.
 #[must_use]
 pub fn count(value: u64) -> String {
@@ -129,5 +165,27 @@ mod tests {
         assert_eq!(number(1e30), "1.00e30");
         assert_eq!(plural(1, "thread"), "1 thread");
         assert_eq!(plural(2, "thread"), "2 threads");
+    }
+
+    #[test]
+    fn rates() {
+        assert_eq!(parse_rate("10Gbit/s"), Ok(1.25e9));
+        assert_eq!(parse_rate("100 Mbit/s"), Ok(1.25e7));
+        assert_eq!(parse_rate("1.5GB/s"), Ok(1.5e9));
+        assert_eq!(parse_rate("8bit/s"), Ok(1.0));
+        assert_eq!(parse_rate("2 kB/s"), Ok(2e3));
+        for bad in [
+            "",
+            "10",
+            "10G",
+            "Gbit/s",
+            "0Gbit/s",
+            "-1GB/s",
+            "NaNGB/s",
+            "infGB/s",
+            "1e999GB/s",
+        ] {
+            assert!(parse_rate(bad).is_err(), "{bad}");
+        }
     }
 }

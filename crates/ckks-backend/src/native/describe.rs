@@ -81,8 +81,8 @@ fn plan_report(
         packing: Packing {
             name: plan.kind().name().to_owned(),
             layout: plan.describe(),
-            n1: plan.baby_steps(),
-            n2: counts.most_giants as usize,
+            n1: Some(plan.baby_steps()),
+            n2: Some(counts.most_giants as usize),
             vectors_per_ciphertext: plan.folding().vectors_per_group(),
         },
         counts: Counts {
@@ -94,6 +94,7 @@ fn plan_report(
             input_ciphertexts: groups * inputs,
             output_ciphertexts: groups * outputs,
             galois_keys: steps.len() as u64,
+            multiply_adds: 0,
         },
         rotation_steps: steps,
         key_bytes,
@@ -106,6 +107,8 @@ fn plan_report(
             + 4 * (upload + download),
         upload_bytes: upload,
         download_bytes: download,
+        mask_products: None,
+        estimates: Vec::new(),
         predicted_rms_error: expected_rms(plan, context, DEFAULT_ANSWER_BITS),
         predicted_seconds: cost.evaluation_ns(plan, spec.batch) * 1e-9,
         reasons: considered

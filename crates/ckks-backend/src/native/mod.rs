@@ -45,6 +45,7 @@ pub fn open(spec: &TrialSpec) -> Result<Box<dyn Backend>, BackendError> {
     let kind = match spec.plan {
         PlanChoice::Auto | PlanChoice::Diagonal => PlanKind::Diagonal,
         PlanChoice::DiagonalSquare => PlanKind::DiagonalSquare,
+        PlanChoice::Gemm => return Err(BackendError::Unsupported("gemm is not there yet".into())),
     };
     let options = PlanOptions::default();
     let considered =
@@ -411,6 +412,7 @@ impl Backend for Native {
                 prepared_bytes: layer.memory_bytes(),
                 log_weight_scale: manifest.weight_scale.log2(),
                 zero_diagonals: layer.zero_diagonals() as u64,
+                layer_download_bytes: 0,
             };
             let client = LayerClient::new(context, manifest, DEFAULT_ANSWER_BITS);
             self.client.layer = Some(client.map_err(layer_error)?);

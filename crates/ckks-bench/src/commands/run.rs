@@ -304,6 +304,11 @@ fn settings(options: &RunOptions) -> Settings {
         gate: options.gate,
         ahead: options.specs.first().is_some_and(|spec| spec.ahead),
         cold: options.cold,
+        circumstances: options
+            .specs
+            .first()
+            .map(|spec| spec.circumstances)
+            .unwrap_or_default(),
         weights: options
             .weights
             .as_ref()

@@ -64,23 +64,27 @@ pub fn plan(spec: &TrialSpec, description: &Description) -> String {
 
 pub(super) fn packing(plan: &PlanReport) -> String {
     let packing = &plan.packing;
+    let steps = match (packing.n1, packing.n2) {
+        (Some(n1), Some(n2)) => format!("n1 = {n1}, n2 = {n2}, "),
+        _ => String::new(),
+    };
     format!(
-        "{}: {}; n1 = {}, n2 = {}, {} per ciphertext",
+        "{}: {}; {steps}{} per ciphertext",
         packing.name,
         packing.layout,
-        packing.n1,
-        packing.n2,
         plural(packing.vectors_per_ciphertext as u64, "vector"),
     )
 }
 
 pub(super) fn parameters(set: &ParameterReport) -> String {
+    let moduli = match set.q[..] {
+        [power] if power.is_power_of_two() => format!("Q = 2^{}", power.ilog2()),
+        _ => format!("{} + {} primes", set.q.len(), set.p.len()),
+    };
     format!(
-        "{}: N = {}, {} + {} primes, log QP = {:.2}, {:.2} below the limit of {} ({})",
+        "{}: N = {}, {moduli}, log QP = {:.2}, {:.2} below the limit of {} ({})",
         set.name,
         set.ring_degree,
-        set.q.len(),
-        set.p.len(),
         set.log_qp,
         margin(set),
         set.security_limit,
@@ -89,6 +93,12 @@ pub(super) fn parameters(set: &ParameterReport) -> String {
 }
 
 pub(super) fn work(counts: &Counts) -> String {
+    if counts.multiply_adds > 0 {
+        return format!(
+            "{}, no rotation",
+            plural(counts.multiply_adds, "multiply-add")
+        );
+    }
     format!(
         "{} ({} baby, {} giant), {}, {}, {} in, {} out",
         match counts.key_switches {

@@ -116,8 +116,8 @@ impl Backend for Plain {
             packing: Packing {
                 name: "diagonal".into(),
                 layout: "in the clear".into(),
-                n1: 1,
-                n2: 1,
+                n1: Some(1),
+                n2: Some(1),
                 vectors_per_ciphertext: 1,
             },
             counts: Counts {
@@ -131,6 +131,8 @@ impl Backend for Plain {
             peak_memory_bytes: self.peak_memory_bytes,
             upload_bytes: 40,
             download_bytes: 50,
+            mask_products: None,
+            estimates: Vec::new(),
             predicted_rms_error: 1e-6,
             predicted_seconds: 1e-3,
             reasons: vec!["the only one".into()],
@@ -165,6 +167,7 @@ impl Backend for Plain {
             prepared_bytes: self.prepared_bytes,
             log_weight_scale: 27.5,
             zero_diagonals: 0,
+            layer_download_bytes: 0,
         })
     }
 
@@ -247,6 +250,7 @@ pub(crate) fn spec(d_in: usize, d_out: usize, batch: usize) -> TrialSpec {
         ahead: false,
         replicas: 1,
         gate: 1e-4,
+        circumstances: ckks_backend::Circumstances::default(),
         seed: 1,
     }
 }
