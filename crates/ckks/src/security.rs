@@ -65,13 +65,21 @@ impl SecurityRow {
 /// Checks the product of all primes (ciphertext and key switching) against the table.
 ///
 /// # Errors
+/// As [`check_bits`].
+pub fn check(ring_degree: usize, primes: &[u32]) -> Result<SecurityRow, ParameterError> {
+    let bits = primes.iter().map(|&p| f64::from(p).log2()).sum();
+    check_bits(ring_degree, Centibits::from_bits(bits))
+}
+
+/// Checks the length of the whole modulus against the table.
+///
+/// # Errors
 /// [`ParameterError::RingDegree`] for a degree without a row, [`ParameterError::Insecure`] above
 /// the row's limit.
-pub fn check(ring_degree: usize, primes: &[u32]) -> Result<SecurityRow, ParameterError> {
+pub fn check_bits(ring_degree: usize, log_qp: Centibits) -> Result<SecurityRow, ParameterError> {
     let Some(&(_, limit)) = TABLE.iter().find(|(n, _)| *n == ring_degree) else {
         return Err(ParameterError::RingDegree { value: ring_degree });
     };
-    let log_qp = Centibits::from_bits(primes.iter().map(|&p| f64::from(p).log2()).sum());
     if log_qp.bits() > f64::from(limit) {
         return Err(ParameterError::Insecure {
             log_qp,

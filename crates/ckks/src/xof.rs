@@ -23,6 +23,8 @@ pub enum Domain {
     Ciphertext = 1,
     /// The uniform half of Galois keys.
     GaloisKey = 2,
+    /// The masks of the `gemm` plan: [`crate::gemm::MaskExpander`].
+    GemmMask = 3,
 }
 
 /// Fills `out` with residues of one limb, uniform in `0..q`.

@@ -49,7 +49,7 @@ impl Wire for Answer {
             }
         }
         let len = answers_len(context, list.len(), bits);
-        let mut out = header::begin(context, Self::KIND, len);
+        let mut out = header::begin(context.digest(), Self::KIND, len);
         out.extend_from_slice(&bits.to_le_bytes());
         out.extend_from_slice(&(degree as u32).to_le_bytes());
         out.extend_from_slice(&count);
@@ -61,7 +61,7 @@ impl Wire for Answer {
     }
 
     fn decode(context: &Context, bytes: &[u8]) -> Result<Vec<Self>, WireError> {
-        let mut body = header::open(context, Self::KIND, bytes)?;
+        let mut body = header::open(context.digest(), Self::KIND, bytes)?;
         let [bits, padding @ ..] = body.array::<4>("bits of a coefficient")?;
         require_zero("the padding after the bits of a coefficient", &padding)?;
         let found = body.u32("ring degree")?;

@@ -49,7 +49,7 @@ impl Wire for SeededCiphertext {
         let seed = common_seed(list.iter().map(|ciphertext| ciphertext.mask.seed))?;
         check_distinct(list)?;
         let len = seeded_ciphertexts_len(context, list.len());
-        let mut out = header::begin(context, Self::KIND, len);
+        let mut out = header::begin(context.digest(), Self::KIND, len);
         out.extend_from_slice(&seed.0);
         out.extend_from_slice(&count);
         for (index, ciphertext) in list.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Wire for SeededCiphertext {
     }
 
     fn decode(context: &Context, bytes: &[u8]) -> Result<Vec<Self>, WireError> {
-        let mut body = header::open(context, Self::KIND, bytes)?;
+        let mut body = header::open(context.digest(), Self::KIND, bytes)?;
         let seed = Seed(body.array("seed")?);
         let count = body.count(WHAT, seeded_len(context))?;
         if count == 0 {
@@ -97,7 +97,7 @@ impl Wire for Ciphertext {
     fn encode(context: &Context, list: &[Self]) -> Result<Vec<u8>, WireError> {
         let count = count_field(WHAT, list.len())?;
         let len = ciphertexts_len(context, list.len());
-        let mut out = header::begin(context, Self::KIND, len);
+        let mut out = header::begin(context.digest(), Self::KIND, len);
         out.extend_from_slice(&count);
         for (index, ciphertext) in list.iter().enumerate() {
             for poly in [&ciphertext.c0, &ciphertext.c1] {
@@ -108,7 +108,7 @@ impl Wire for Ciphertext {
     }
 
     fn decode(context: &Context, bytes: &[u8]) -> Result<Vec<Self>, WireError> {
-        let mut body = header::open(context, Self::KIND, bytes)?;
+        let mut body = header::open(context.digest(), Self::KIND, bytes)?;
         let count = body.count(WHAT, full_len(context))?;
         let mut list = Vec::with_capacity(count);
         for index in 0..count {

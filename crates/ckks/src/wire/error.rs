@@ -29,7 +29,7 @@ pub enum WireError {
         found: u16,
     },
     /// A kind that this format version does not have.
-    #[error("object kind {found} does not exist in this format version; kinds are 1 to 5")]
+    #[error("object kind {found} does not exist in this format version; kinds are 1 to 8")]
     UnknownKind {
         /// The kind found.
         found: u16,
@@ -198,6 +198,27 @@ pub enum WireError {
         what: &'static str,
         /// The first entry that differs.
         index: usize,
+    },
+    /// A number of rows or columns that the `gemm` plan does not have.
+    #[error("{value} {what}: one message has 1 to {limit}; split the batch or the layer")]
+    GemmSize {
+        /// What is counted.
+        what: &'static str,
+        /// How many.
+        value: u64,
+        /// Most of them.
+        limit: u64,
+    },
+    /// A coefficient size that the `gemm` plan does not have.
+    #[error(
+        "coefficients of {bits} bits do not exist in answers and mask products of the gemm plan; \
+         use {} to {}",
+        crate::gemm::MIN_BITS,
+        crate::gemm::LOG_Q
+    )]
+    GemmBits {
+        /// The bits.
+        bits: u32,
     },
     /// An object that does not fit the context.
     #[error(transparent)]

@@ -2,7 +2,6 @@
 
 use super::WireError;
 use super::reader::Reader;
-use crate::context::Context;
 use crate::params::ParameterDigest;
 use std::fmt;
 
@@ -29,15 +28,24 @@ pub enum Kind {
     Answers = 4,
     /// [`crate::MaskId`], all with one seed: the masks that a client is going to use.
     Masks = 5,
+    /// A batch of the `gemm` plan: [`crate::gemm::UploadView`].
+    GemmUpload = 6,
+    /// Its products: [`crate::gemm::AnswerView`].
+    GemmAnswer = 7,
+    /// W·A of a layer: [`crate::gemm::MaskProductsView`].
+    GemmMaskProducts = 8,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 8] = [
         Self::GaloisKeys,
         Self::SeededCiphertexts,
         Self::Ciphertexts,
         Self::Answers,
         Self::Masks,
+        Self::GemmUpload,
+        Self::GemmAnswer,
+        Self::GemmMaskProducts,
     ];
 
     fn from_code(code: u16) -> Result<Self, WireError> {
@@ -54,6 +62,9 @@ impl fmt::Display for Kind {
             Self::Ciphertexts => "list of ciphertexts",
             Self::Answers => "list of answers",
             Self::Masks => "list of masks",
+            Self::GemmUpload => "batch of encrypted columns",
+            Self::GemmAnswer => "batch of encrypted products",
+            Self::GemmMaskProducts => "list of mask products",
         })
     }
 }
@@ -103,8 +114,8 @@ impl Header {
 }
 
 /// Checks the header of a message of `kind` and returns a reader of its body.
-pub(super) fn open<'a>(
-    context: &Context,
+pub(crate) fn open<'a>(
+    digest: ParameterDigest,
     kind: Kind,
     bytes: &'a [u8],
 ) -> Result<Reader<'a>, WireError> {
@@ -116,10 +127,10 @@ pub(super) fn open<'a>(
             found: header.kind,
         });
     }
-    if header.digest != context.digest() {
+    if header.digest != digest {
         return Err(WireError::ContextMismatch {
             found: header.digest.short(),
-            expected: context.digest().short(),
+            expected: digest.short(),
         });
     }
     let found = reader.remaining() as u64;
@@ -133,13 +144,20 @@ pub(super) fn open<'a>(
 }
 
 /// A buffer for a message of `len` bytes that starts with its header.
-pub(super) fn begin(context: &Context, kind: Kind, len: u64) -> Vec<u8> {
+pub(super) fn begin(digest: ParameterDigest, kind: Kind, len: u64) -> Vec<u8> {
     // Objects take no less memory than their encoding, so its length is a usize.
     let mut out = Vec::with_capacity(len as usize);
-    out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
-    out.extend_from_slice(&(kind as u16).to_le_bytes());
-    out.extend_from_slice(&context.digest().0);
-    out.extend_from_slice(&(len - HEADER_LEN as u64).to_le_bytes());
+    out.extend_from_slice(&header_bytes(digest, kind, len));
+    out
+}
+
+/// The header of a message of `len` bytes.
+pub(crate) fn header_bytes(digest: ParameterDigest, kind: Kind, len: u64) -> [u8; HEADER_LEN] {
+    let mut out = [0; HEADER_LEN];
+    out[..8].copy_from_slice(&MAGIC);
+    out[8..10].copy_from_slice(&VERSION.to_le_bytes());
+    out[10..12].copy_from_slice(&(kind as u16).to_le_bytes());
+    out[12..44].copy_from_slice(&digest.0);
+    out[44..].copy_from_slice(&(len - HEADER_LEN as u64).to_le_bytes());
     out
 }

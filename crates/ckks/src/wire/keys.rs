@@ -31,7 +31,7 @@ impl Wire for SeededGaloisKey {
         let count = count_field(WHAT, list.len())?;
         let seed = common_seed(list.iter().map(|key| key.seed))?;
         let len = galois_keys_len(context, list.len());
-        let mut out = header::begin(context, Self::KIND, len);
+        let mut out = header::begin(context.digest(), Self::KIND, len);
         out.extend_from_slice(&seed.0);
         out.extend_from_slice(&count);
         let mut previous = 0;
@@ -55,7 +55,7 @@ impl Wire for SeededGaloisKey {
 
     fn decode(context: &Context, bytes: &[u8]) -> Result<Vec<Self>, WireError> {
         context.require_key_switching()?;
-        let mut body = header::open(context, Self::KIND, bytes)?;
+        let mut body = header::open(context.digest(), Self::KIND, bytes)?;
         let seed = Seed(body.array("seed")?);
         let count = body.count(WHAT, key_len(context))?;
         if count == 0 {

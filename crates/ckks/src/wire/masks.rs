@@ -35,7 +35,7 @@ impl Wire for MaskId {
         check_count(list.len())?;
         let seed = common_seed(list.iter().map(|mask| mask.seed))?;
         let count = count_field(WHAT, list.len())?;
-        let mut out = header::begin(context, Self::KIND, masks_len(list.len()));
+        let mut out = header::begin(context.digest(), Self::KIND, masks_len(list.len()));
         out.extend_from_slice(&seed.0);
         out.extend_from_slice(&count);
         let mut previous = None;
@@ -47,7 +47,7 @@ impl Wire for MaskId {
     }
 
     fn decode(context: &Context, bytes: &[u8]) -> Result<Vec<Self>, WireError> {
-        let mut body = header::open(context, Self::KIND, bytes)?;
+        let mut body = header::open(context.digest(), Self::KIND, bytes)?;
         let seed = Seed(body.array("seed")?);
         let count = body.count(WHAT, 8)?;
         check_count(count)?;

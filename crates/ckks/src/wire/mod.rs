@@ -25,10 +25,10 @@ mod answers;
 mod bits;
 mod ciphertexts;
 mod error;
-mod header;
+pub(crate) mod header;
 mod keys;
 mod masks;
-mod reader;
+pub(crate) mod reader;
 mod residues;
 
 pub use answers::{MAX_ANSWER_BITS, answers_len};

@@ -4,31 +4,31 @@ use super::WireError;
 use crate::xof::Seed;
 
 /// The unread rest of a message.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     length: usize,
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self {
             length: bytes.len(),
             rest: bytes,
         }
     }
 
-    pub(super) fn remaining(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
     /// The next `len` bytes.
-    pub(super) fn bytes(&mut self, field: &'static str, len: usize) -> Result<&'a [u8], WireError> {
+    pub(crate) fn bytes(&mut self, field: &'static str, len: usize) -> Result<&'a [u8], WireError> {
         let bytes = self.rest.split_off(..len);
         bytes.ok_or_else(|| self.truncated(field, len))
     }
 
     /// The next `L` bytes.
-    pub(super) fn array<const L: usize>(
+    pub(crate) fn array<const L: usize>(
         &mut self,
         field: &'static str,
     ) -> Result<[u8; L], WireError> {
@@ -47,23 +47,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn u32(&mut self, field: &'static str) -> Result<u32, WireError> {
+    pub(crate) fn u32(&mut self, field: &'static str) -> Result<u32, WireError> {
         self.array(field).map(u32::from_le_bytes)
     }
 
-    pub(super) fn u64(&mut self, field: &'static str) -> Result<u64, WireError> {
+    pub(crate) fn u64(&mut self, field: &'static str) -> Result<u64, WireError> {
         self.array(field).map(u64::from_le_bytes)
     }
 
     /// A count of entries of `entry_len` bytes that are all that is left.
-    pub(super) fn count(&mut self, what: &'static str, entry_len: u64) -> Result<usize, WireError> {
+    pub(crate) fn count(&mut self, what: &'static str, entry_len: u64) -> Result<usize, WireError> {
         let count = self.u32("count")?;
         self.check_count(what, count, entry_len)
     }
 
     /// Accepts a count only when that many entries are all that is left: what is allocated for
     /// them is then in proportion to the message.
-    pub(super) fn check_count(
+    pub(crate) fn check_count(
         &self,
         what: &'static str,
         count: u32,
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The count field of a list.
-pub(super) fn count_field(what: &'static str, count: usize) -> Result<[u8; 4], WireError> {
+pub(crate) fn count_field(what: &'static str, count: usize) -> Result<[u8; 4], WireError> {
     let field = u32::try_from(count).map_err(|_| WireError::TooMany {
         what,
         count: count as u64,
@@ -95,7 +95,7 @@ pub(super) fn count_field(what: &'static str, count: usize) -> Result<[u8; 4], W
 
 /// The seed that all entries share. A list without entries has none; zeros stand in its place, so
 /// that it still has one encoding only.
-pub(super) fn common_seed(seeds: impl Iterator<Item = Seed>) -> Result<Seed, WireError> {
+pub(crate) fn common_seed(seeds: impl Iterator<Item = Seed>) -> Result<Seed, WireError> {
     let mut seeds = seeds.enumerate();
     let Some((_, first)) = seeds.next() else {
         return Ok(Seed([0; 32]));
@@ -110,7 +110,7 @@ pub(super) fn common_seed(seeds: impl Iterator<Item = Seed>) -> Result<Seed, Wir
 }
 
 /// Refuses bytes that say something where there is nothing to say.
-pub(super) fn require_zero(field: &'static str, bytes: &[u8]) -> Result<(), WireError> {
+pub(crate) fn require_zero(field: &'static str, bytes: &[u8]) -> Result<(), WireError> {
     match bytes.iter().find(|&&byte| byte != 0) {
         Some(&byte) => Err(WireError::NotZero { field, byte }),
         None => Ok(()),
