@@ -1,5 +1,6 @@
 //! The encoding of one output ciphertext's diagonals into the plaintexts that evaluation streams.
 
+use crate::dither::dither;
 use crate::error::LinearError;
 use crate::layout::{InputPiece, OutputPiece, SlotColumn, for_each_row_run};
 use crate::mac::Span;
@@ -180,7 +181,7 @@ impl Preparation<'_> {
                 &mut scratch.fft,
             );
             let Some(term) = *diagonal else { continue };
-            dither(&mut scratch.coefficients, self.o, term);
+            dither(&mut scratch.coefficients, self.o as u64, term as u64);
             self.context.round_to_residues(&scratch.coefficients, poly);
             self.context.forward(poly);
             for limb in 0..poly.limbs() {
@@ -215,24 +216,6 @@ fn push_tasks(giant: &Giant, diagonals: &[Option<usize>], tasks: &mut Vec<Task>)
         }
         at = end;
     }
-}
-
-/// Adds numbers uniform in ±1/2 that depend on the place of the plaintext alone: rounding to the
-/// nearest integer then rounds at random.
-fn dither(coefficients: &mut [f64], output: usize, term: usize) {
-    let key = mix(mix(output as u64) ^ term as u64);
-    for (i, coefficient) in coefficients.iter_mut().enumerate() {
-        let bits = mix(key ^ i as u64) >> 11;
-        *coefficient += bits as f64 * 2f64.powi(-53) - 0.5;
-    }
-}
-
-/// One step of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that spreads every bit.
-fn mix(value: u64) -> u64 {
-    let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 struct Scratch {

@@ -1,6 +1,6 @@
 //! Errors of encrypted linear layers.
 
-use ckks::CkksError;
+use ckks::{CkksError, WireError};
 use thiserror::Error;
 
 /// Largest width of a layer on either side.
@@ -78,6 +78,20 @@ pub enum LinearError {
         /// Its value.
         value: f64,
     },
+    /// An upload for other public masks than W·A was computed for.
+    #[error(
+        "the upload was made for epoch {found} of the public masks, this layer serves epoch \
+         {expected}; take the layer's current manifest and encrypt again"
+    )]
+    Epoch {
+        /// Epoch of the layer.
+        expected: u64,
+        /// Epoch of the upload.
+        found: u64,
+    },
+    /// Bytes that are not the message they should be.
+    #[error(transparent)]
+    Wire(#[from] WireError),
     /// See [`CkksError`].
     #[error(transparent)]
     Ckks(#[from] CkksError),

@@ -3,9 +3,11 @@
 //! secret: the client half ([`client`]) packs, scales, encodes and decodes; encryption is elsewhere.
 pub mod client;
 pub mod cost;
+mod dither;
 mod encode;
 pub mod error;
 pub mod evaluate;
+pub mod gemm;
 mod lanes;
 pub mod layout;
 mod mac;

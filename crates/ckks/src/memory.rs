@@ -62,13 +62,23 @@ impl BlockBuffer {
 
     /// The blocks.
     pub fn blocks(&self) -> &[Block] {
-        bytemuck::cast_slice(&self.map[self.start..self.start + self.len * size_of::<Block>()])
+        bytemuck::cast_slice(self.bytes())
+    }
+
+    /// The blocks as bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.map[self.start..self.start + self.len * size_of::<Block>()]
+    }
+
+    /// The blocks as bytes, mutable.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let end = self.start + self.len * size_of::<Block>();
+        &mut self.map[self.start..end]
     }
 
     /// The blocks, mutable.
     pub fn blocks_mut(&mut self) -> &mut [Block] {
-        let end = self.start + self.len * size_of::<Block>();
-        bytemuck::cast_slice_mut(&mut self.map[self.start..end])
+        bytemuck::cast_slice_mut(self.bytes_mut())
     }
 }
 

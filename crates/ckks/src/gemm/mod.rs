@@ -27,7 +27,7 @@ pub use masks::{Epoch, MaskExpander};
 pub use params::{GemmParameters, LOG_Q, MODULUS_MASK};
 pub use rounding::{MIN_BITS, round, round_all};
 pub use wire::{
-    AnswerBuffer, AnswerTile, AnswerView, MAX_COLUMNS, MAX_ROWS, MaskProductsBuffer,
-    MaskProductsView, UploadBuffer, UploadView, answer_len, mask_products_len, pack, packed_len,
-    unpack, upload_len,
+    AnswerBuffer, AnswerView, MAX_COLUMNS, MAX_ROWS, MaskProductsBuffer, MaskProductsView,
+    MessageTile, UploadBuffer, UploadView, answer_len, mask_products_len, pack, packed_len, unpack,
+    upload_len,
 };

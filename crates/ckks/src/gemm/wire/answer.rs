@@ -2,10 +2,10 @@
 
 use super::super::GemmParameters;
 use super::message::{Message, Rows};
-use super::packing::{pack, packed_len};
 use super::sizes::{
     ANSWER_FIELDS, MAX_COLUMNS, MAX_ROWS, answer_len, check_bits, check_size, row_len,
 };
+use super::tile::{MessageTile, tiles};
 use crate::wire::reader::require_zero;
 use crate::wire::{HEADER_LEN, Kind, WireError, header};
 use std::fmt;
@@ -124,7 +124,7 @@ impl AnswerBuffer {
         self.message.row_len()
     }
 
-    /// All rows, one after the other, to be written by [`pack`].
+    /// All rows, one after the other, to be written by [`pack`](super::pack).
     pub fn rows_mut(&mut self) -> &mut [u8] {
         self.message.rows_mut()
     }
@@ -132,84 +132,13 @@ impl AnswerBuffer {
     /// Cuts the answer into tiles of `rows` × `columns` coefficients (less at the edges), tiles of
     /// one block of columns after each other. They share no byte, so that different threads may
     /// write them. `columns` is rounded up to a multiple of 8.
-    pub fn tiles(&mut self, rows: usize, columns: usize) -> Vec<AnswerTile<'_>> {
-        let (rows, width) = (rows.max(1), columns.max(1).next_multiple_of(8));
+    pub fn tiles(&mut self, rows: usize, columns: usize) -> Vec<MessageTile<'_>> {
         let (total, bits, row_len) = (self.columns, self.bits, self.row_len());
-        let bands = self.rows_mut().len().div_ceil(row_len * rows);
-        let blocks = total.div_ceil(width);
-        let mut tiles: Vec<_> = (0..blocks * bands)
-            .map(|i| {
-                let first_column = i / bands * width;
-                AnswerTile {
-                    first_row: i % bands * rows,
-                    first_column,
-                    columns: width.min(total - first_column),
-                    bits,
-                    rows: Vec::with_capacity(rows),
-                }
-            })
-            .collect();
-        for (row, bytes) in self.rows_mut().chunks_exact_mut(row_len).enumerate() {
-            for (block, bytes) in bytes.chunks_mut(packed_len(width, bits)).enumerate() {
-                tiles[block * bands + row / rows].rows.push(bytes);
-            }
-        }
-        tiles
+        tiles(self.rows_mut(), (total, bits, row_len), rows, columns)
     }
 
     /// The message.
     pub fn into_bytes(self) -> Vec<u8> {
         self.message.into_bytes()
-    }
-}
-
-/// A rectangle of an answer under construction, to be written by one thread.
-pub struct AnswerTile<'a> {
-    first_row: usize,
-    first_column: usize,
-    columns: usize,
-    bits: u32,
-    rows: Vec<&'a mut [u8]>,
-}
-
-impl fmt::Debug for AnswerTile<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerTile")
-            .field("first_row", &self.first_row)
-            .field("rows", &self.rows.len())
-            .field("first_column", &self.first_column)
-            .field("columns", &self.columns)
-            .finish_non_exhaustive()
-    }
-}
-
-impl AnswerTile<'_> {
-    /// First row in the answer.
-    pub fn first_row(&self) -> usize {
-        self.first_row
-    }
-
-    /// Rows of the tile.
-    pub fn rows(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// First column in the answer, a multiple of 8.
-    pub fn first_column(&self) -> usize {
-        self.first_column
-    }
-
-    /// Columns of the tile.
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
-    /// Writes one row of the tile, counted from its first: coefficients below `2^bits`.
-    ///
-    /// # Panics
-    /// When there is no such row, or `values` are not exactly the tile's columns: a programming
-    /// error, not an input error.
-    pub fn pack(&mut self, row: usize, values: &[u64]) {
-        pack(values, self.bits, self.rows[row]);
     }
 }

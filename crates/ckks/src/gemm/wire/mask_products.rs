@@ -5,6 +5,7 @@ use super::message::{Message, Rows};
 use super::sizes::{
     MASK_PRODUCTS_FIELDS, MAX_ROWS, check_bits, check_size, mask_products_len, row_len,
 };
+use super::tile::{MessageTile, tiles};
 use crate::wire::reader::require_zero;
 use crate::wire::{HEADER_LEN, Kind, WireError, header};
 use std::fmt;
@@ -74,7 +75,11 @@ impl<'a> MaskProductsView<'a> {
 
 /// Mask products under construction; all coefficients are zero at first.
 #[derive(Clone, PartialEq, Eq)]
-pub struct MaskProductsBuffer(Message);
+pub struct MaskProductsBuffer {
+    message: Message,
+    degree: usize,
+    bits: u32,
+}
 
 impl fmt::Debug for MaskProductsBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,21 +109,32 @@ impl MaskProductsBuffer {
         ];
         let len = mask_products_len(parameters, outputs, bits);
         let row_len = row_len(parameters.ring_degree() as u32, bits);
-        Message::new(parameters, Kind::GemmMaskProducts, len, &fields, row_len).map(Self)
+        Ok(Self {
+            message: Message::new(parameters, Kind::GemmMaskProducts, len, &fields, row_len)?,
+            degree: parameters.ring_degree(),
+            bits,
+        })
     }
 
     /// Bytes of a row.
     pub fn row_len(&self) -> usize {
-        self.0.row_len()
+        self.message.row_len()
     }
 
     /// All rows, one after the other, to be written by [`pack`](super::pack).
     pub fn rows_mut(&mut self) -> &mut [u8] {
-        self.0.rows_mut()
+        self.message.rows_mut()
+    }
+
+    /// Cuts the message into tiles of `rows` × `columns` coefficients, as
+    /// [`AnswerBuffer::tiles`](super::AnswerBuffer::tiles) does.
+    pub fn tiles(&mut self, rows: usize, columns: usize) -> Vec<MessageTile<'_>> {
+        let shape = (self.degree, self.bits, self.row_len());
+        tiles(self.rows_mut(), shape, rows, columns)
     }
 
     /// The message.
     pub fn into_bytes(self) -> Vec<u8> {
-        self.0.into_bytes()
+        self.message.into_bytes()
     }
 }

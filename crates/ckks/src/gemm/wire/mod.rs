@@ -9,10 +9,12 @@ mod mask_products;
 mod message;
 mod packing;
 mod sizes;
+mod tile;
 mod upload;
 
-pub use answer::{AnswerBuffer, AnswerTile, AnswerView};
+pub use answer::{AnswerBuffer, AnswerView};
 pub use mask_products::{MaskProductsBuffer, MaskProductsView};
 pub use packing::{pack, packed_len, unpack};
 pub use sizes::{MAX_COLUMNS, MAX_ROWS, answer_len, mask_products_len, upload_len};
+pub use tile::MessageTile;
 pub use upload::{UploadBuffer, UploadView};

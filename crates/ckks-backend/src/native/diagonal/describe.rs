@@ -1,5 +1,8 @@
 //! What the native backend says about itself.
 
+use super::Diagonal;
+use crate::native::LIBRARY;
+use crate::native::choice::Choice;
 use crate::{Counts, Description, Packing, ParameterReport, PlanReport, TrialSpec};
 use ckks::rounding::DEFAULT_ANSWER_BITS;
 use ckks::security::ERROR_SIGMA;
@@ -9,14 +12,17 @@ use ckks_linear::noise::expected_rms;
 use ckks_linear::plan::Plan;
 use ckks_linear::planner::Candidate;
 
-pub(super) fn describe(
-    context: &Context,
-    plan: &Plan,
-    considered: &[Candidate],
-    spec: &TrialSpec,
-) -> Description {
+pub(super) fn describe(backend: &Diagonal) -> Description {
+    let Diagonal {
+        context,
+        plan,
+        considered,
+        choice,
+        spec,
+        ..
+    } = backend;
     Description {
-        library: super::LIBRARY.to_owned(),
+        library: LIBRARY.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         device: "cpu".to_owned(),
         kernels: format!(
@@ -25,20 +31,11 @@ pub(super) fn describe(
             context.table(0).kernel().name()
         ),
         parameters: parameters(context.parameters()),
-        plan: plan_report(context, plan, considered, spec),
+        plan: plan_report(context, plan, considered, choice, spec),
     }
 }
 
-/// The built-in parameter sets with their security rows.
-pub fn parameter_sets() -> Vec<ParameterReport> {
-    Parameters::names()
-        .into_iter()
-        .filter_map(|name| Parameters::named(name).ok())
-        .map(|set| parameters(&set))
-        .collect()
-}
-
-fn parameters(set: &Parameters) -> ParameterReport {
+pub(in crate::native) fn parameters(set: &Parameters) -> ParameterReport {
     let row = set.security();
     ParameterReport {
         name: set.name().to_owned(),
@@ -62,6 +59,7 @@ fn plan_report(
     context: &Context,
     plan: &Plan,
     considered: &[Candidate],
+    choice: &Choice,
     spec: &TrialSpec,
 ) -> PlanReport {
     let counts = plan.counts();
@@ -108,10 +106,13 @@ fn plan_report(
         upload_bytes: upload,
         download_bytes: download,
         mask_products: None,
-        estimates: Vec::new(),
+        estimates: choice.estimates().to_vec(),
         predicted_rms_error: expected_rms(plan, context, DEFAULT_ANSWER_BITS),
         predicted_seconds: cost.evaluation_ns(plan, spec.batch) * 1e-9,
-        reasons: considered
+        reasons: choice
+            .reasons()
+            .into_iter()
+            .chain(considered
             .iter()
             .enumerate()
             .map(|(i, candidate)| {
@@ -126,7 +127,7 @@ fn plan_report(
                     counts.plaintexts,
                     counts.key_switches(),
                 )
-            })
+            }))
             .collect(),
     }
 }
