@@ -76,6 +76,16 @@ impl BlockBuffer {
         &mut self.map[self.start..end]
     }
 
+    /// The blocks as 64-bit words.
+    pub fn words(&self) -> &[u64] {
+        bytemuck::cast_slice(self.bytes())
+    }
+
+    /// The blocks as 64-bit words, mutable.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        bytemuck::cast_slice_mut(self.bytes_mut())
+    }
+
     /// The blocks, mutable.
     pub fn blocks_mut(&mut self) -> &mut [Block] {
         bytemuck::cast_slice_mut(self.bytes_mut())

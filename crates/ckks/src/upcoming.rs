@@ -92,6 +92,15 @@ impl<'a> Upcoming<'a> {
     }
 }
 
+/// Asks for the cache lines of some bytes to be brought into the second-level cache.
+#[inline(always)]
+pub fn prefetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    bytes.chunks(64).for_each(|line| fetch(line.as_ptr().cast()));
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn fetch(line: *const Block) {

@@ -8,9 +8,11 @@ use crate::gemm::scales::AnswerLength;
 use crate::gemm::weights::PackedWeights;
 use crate::shape::LayerShape;
 use ckks::gemm::{
-    AnswerBuffer, Epoch, GemmParameters, MaskExpander, MaskProductsBuffer, MessageTile, UploadView,
-    round_all,
+    AnswerBuffer, Epoch, GemmParameters, LOG_Q, MaskExpander, MaskProductsBuffer, MessageTile,
+    UploadView, packed_len, round_all,
 };
+use ckks::memory::BlockBuffer;
+use ckks::upcoming::prefetch;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,7 +80,7 @@ impl GemmLayer {
         let shape = LayerShape::new(weights.d_in(), weights.d_out())?;
         let (weights, scales) = PackedWeights::new(weights)?;
         progress(0.05);
-        let masks = Masks::expand(parameters, epoch, shape.d_in());
+        let masks = Masks::expand(parameters, epoch, shape.d_in())?;
         progress(0.1);
         let mut products = MaskProductsBuffer::new(
             parameters,
@@ -201,27 +203,37 @@ impl Columns for UploadView<'_> {
     fn unpack(&self, input: usize, first: usize, out: &mut [u64]) {
         UploadView::unpack(self, input, first, out);
     }
+
+    fn prefetch(&self, input: usize, first: usize, len: usize) {
+        if input < self.features() {
+            let start = packed_len(first, LOG_Q);
+            prefetch(&self.row(input)[start..start + packed_len(len, LOG_Q)]);
+        }
+    }
 }
 
 /// The public masks a_j, all their coefficients.
 struct Masks {
     degree: usize,
-    coefficients: Vec<u64>,
+    /// `[mask][coefficient]`.
+    coefficients: BlockBuffer,
 }
 
 impl Masks {
-    fn expand(parameters: &GemmParameters, epoch: Epoch, d_in: usize) -> Self {
+    fn expand(parameters: &GemmParameters, epoch: Epoch, d_in: usize) -> Result<Self, LinearError> {
         let degree = parameters.ring_degree();
         let expander = MaskExpander::new(parameters, epoch);
-        let mut coefficients = vec![0; d_in * degree];
+        // Ring degrees are multiples of the 8 words of a block.
+        let mut coefficients = BlockBuffer::zeroed(d_in * degree / 8)?;
         coefficients
+            .words_mut()
             .par_chunks_mut(degree)
             .enumerate()
             .for_each(|(j, mask)| expander.expand(j as u32, mask));
-        Self {
+        Ok(Self {
             degree,
             coefficients,
-        }
+        })
     }
 }
 
@@ -232,7 +244,14 @@ impl Columns for Masks {
 
     fn unpack(&self, input: usize, first: usize, out: &mut [u64]) {
         let start = input * self.degree + first;
-        out.copy_from_slice(&self.coefficients[start..start + out.len()]);
+        out.copy_from_slice(&self.coefficients.words()[start..start + out.len()]);
+    }
+
+    fn prefetch(&self, input: usize, first: usize, len: usize) {
+        let start = 8 * (input * self.degree + first);
+        if let Some(bytes) = self.coefficients.bytes().get(start..start + 8 * len) {
+            prefetch(bytes);
+        }
     }
 }
 

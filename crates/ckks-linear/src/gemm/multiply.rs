@@ -1,7 +1,7 @@
 //! The integer matrix product, blocked for the caches and spread over threads.
 //!
-//! Up to 32 columns form a block. A thread unpacks a block for up to [`DEPTH`] inputs (512 KiB, in
-//! the second-level cache) and multiplies it with one panel of 8 outputs after the other, whose
+//! Up to 128 columns form a block. A thread unpacks 512 KiB of a block, which stay in the
+//! second-level cache, and multiplies them with one panel of 8 outputs after the other, whose
 //! weights stream from memory. Threads take different blocks; where fewer blocks than threads are
 //! left, they share a block and take different panels.
 
@@ -13,12 +13,16 @@ use rayon::prelude::*;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Inputs of a block that are unpacked together.
-const DEPTH: usize = 2048;
+/// Vectors of a block that are unpacked together: 512 KiB.
+const VECTORS: usize = 8192;
+/// Rows that are fetched ahead of the one that is unpacked.
+const ROWS_AHEAD: usize = 8;
 /// Inputs that one task unpacks where threads share a block.
 const ROWS_PER_TASK: usize = 128;
 /// Panels of a band, which one task multiplies where threads share a block.
 const PANELS_PER_BAND: usize = 4;
+/// Panels whose sums are kept at once: at most 4 MiB for each thread. A multiple of a band.
+const PANELS_PER_ROUND: usize = 512;
 /// Outputs of a tile.
 pub(crate) const BAND: usize = PANELS_PER_BAND * PANEL;
 
@@ -29,11 +33,17 @@ pub(crate) trait Columns: Sync {
     /// Number of columns.
     fn count(&self) -> usize;
 
-    /// Writes `out.len()` residues of one input, from a column that is a multiple of 32 on.
+    /// Writes `out.len()` residues of one input, from a column that is a multiple of 128 on.
     fn unpack(&self, input: usize, first: usize, out: &mut [u64]);
+
+    /// Fetches what [`Columns::unpack`] would read for `len` columns of an input, if there is such
+    /// an input. Only a hint.
+    fn prefetch(&self, input: usize, first: usize, len: usize) {
+        let _ = (input, first, len);
+    }
 }
 
-/// A rectangle of the product, [`BAND`] outputs (fewer at the end) by 32 columns (fewer at the end).
+/// A rectangle of the product, [`BAND`] outputs (fewer at the end) by 128 columns (fewer at the end).
 pub(crate) trait Tile: Send {
     /// Its rows.
     fn rows(&self) -> usize;
@@ -116,9 +126,17 @@ impl<C: Columns> Product<'_, C> {
     }
 
     /// Parts of the input width.
-    fn depths(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
-        let d_in = self.weights.d_in();
-        (0..d_in.div_ceil(DEPTH)).map(move |i| i * DEPTH..d_in.min((i + 1) * DEPTH))
+    fn depths(&self, block: Block) -> impl ExactSizeIterator<Item = Range<usize>> {
+        let (d_in, depth) = (self.weights.d_in(), VECTORS / block.groups);
+        (0..d_in.div_ceil(depth)).map(move |i| i * depth..d_in.min((i + 1) * depth))
+    }
+
+    /// Panels whose sums are kept at once, one range after the other.
+    fn rounds(&self) -> impl Iterator<Item = Range<usize>> {
+        let panels = self.weights.panels();
+        (0..panels)
+            .step_by(PANELS_PER_ROUND)
+            .map(move |first| first..panels.min(first + PANELS_PER_ROUND))
     }
 
     /// One block, by this thread.
@@ -130,21 +148,22 @@ impl<C: Columns> Product<'_, C> {
                 sums,
                 widened,
             } = scratch;
-            let depths = self.depths();
-            let parts = depths.len();
-            // Sums stay in registers and on the stack unless the input width is cut.
-            sums.clear();
-            sums.resize(if parts > 1 { self.weights.panels() } else { 0 }, NO_SUMS);
-            for (part, inputs) in depths.enumerate() {
-                columns.resize(inputs.len() * block.groups, Lanes([0; LANES]));
-                self.unpack(block, inputs.start, columns);
-                for panel in 0..self.weights.panels() {
-                    let mut own = NO_SUMS;
-                    let sums = sums.get_mut(panel).unwrap_or(&mut own);
-                    self.panel(panel, inputs.clone(), block, columns, widened, sums);
-                    if part + 1 == parts {
-                        let tile = &mut tiles[panel / PANELS_PER_BAND];
-                        finish(tile, panel % PANELS_PER_BAND, block, sums);
+            let parts = self.depths(block).len();
+            for panels in self.rounds() {
+                // Sums stay in the first-level cache unless the input width is cut.
+                sums.clear();
+                sums.resize(if parts > 1 { panels.len() } else { 0 }, NO_SUMS);
+                for (part, inputs) in self.depths(block).enumerate() {
+                    columns.resize(inputs.len() * block.groups, Lanes([0; LANES]));
+                    self.unpack(block, inputs.start, columns);
+                    for at in panels.clone() {
+                        let mut own = NO_SUMS;
+                        let sums = sums.get_mut(at - panels.start).unwrap_or(&mut own);
+                        self.panel(at, inputs.clone(), block, columns, widened, sums);
+                        if part + 1 == parts {
+                            let tile = &mut tiles[at / PANELS_PER_BAND];
+                            finish(tile, at % PANELS_PER_BAND, block, sums);
+                        }
                     }
                 }
             }
@@ -154,31 +173,34 @@ impl<C: Columns> Product<'_, C> {
     /// One block, by all threads.
     fn together(&self, block: usize, tiles: &mut [impl Tile]) {
         let block = self.block(block);
+        let parts = self.depths(block).len();
         let mut columns = Vec::new();
-        let mut sums = vec![NO_SUMS; self.weights.panels()];
-        for inputs in self.depths() {
-            columns.resize(inputs.len() * block.groups, Lanes([0; LANES]));
-            columns
-                .par_chunks_mut(ROWS_PER_TASK * block.groups)
-                .enumerate()
-                .for_each(|(task, columns)| {
-                    self.unpack(block, inputs.start + task * ROWS_PER_TASK, columns);
-                });
-            sums.par_chunks_mut(PANELS_PER_BAND)
-                .enumerate()
-                .for_each(|(task, sums)| {
-                    SCRATCH.with_borrow_mut(|scratch| {
-                        for (i, sums) in sums.iter_mut().enumerate() {
-                            let panel = task * PANELS_PER_BAND + i;
-                            let widened = &mut scratch.widened;
-                            self.panel(panel, inputs.clone(), block, &columns, widened, sums);
-                        }
+        for panels in self.rounds() {
+            let mut sums = vec![NO_SUMS; panels.len()];
+            let tiles = &mut tiles[panels.start / PANELS_PER_BAND..];
+            for (part, inputs) in self.depths(block).enumerate() {
+                columns.resize(inputs.len() * block.groups, Lanes([0; LANES]));
+                columns
+                    .par_chunks_mut(ROWS_PER_TASK * block.groups)
+                    .enumerate()
+                    .for_each(|(task, columns)| {
+                        self.unpack(block, inputs.start + task * ROWS_PER_TASK, columns);
                     });
-                });
-        }
-        for (tile, sums) in tiles.iter_mut().zip(sums.chunks(PANELS_PER_BAND)) {
-            for (panel, sums) in sums.iter().enumerate() {
-                finish(tile, panel, block, sums);
+                sums.par_chunks_mut(PANELS_PER_BAND)
+                    .zip(tiles.par_iter_mut())
+                    .enumerate()
+                    .for_each(|(band, (sums, tile))| {
+                        SCRATCH.with_borrow_mut(|scratch| {
+                            let widened = &mut scratch.widened;
+                            for (i, sums) in sums.iter_mut().enumerate() {
+                                let at = panels.start + band * PANELS_PER_BAND + i;
+                                self.panel(at, inputs.clone(), block, &columns, widened, sums);
+                                if part + 1 == parts {
+                                    finish(tile, i, block, sums);
+                                }
+                            }
+                        });
+                    });
             }
         }
     }
@@ -187,6 +209,8 @@ impl<C: Columns> Product<'_, C> {
     fn unpack(&self, block: Block, input: usize, columns: &mut [Lanes]) {
         let mut row = [0; COLUMNS];
         for (i, lanes) in columns.chunks_exact_mut(block.groups).enumerate() {
+            self.columns
+                .prefetch(input + i + ROWS_AHEAD, block.first, block.len);
             self.columns
                 .unpack(input + i, block.first, &mut row[..block.len]);
             for (lanes, values) in lanes.iter_mut().zip(row.as_chunks().0) {
@@ -333,6 +357,8 @@ mod tests {
             (2049, 3, 33),
             (4100, 65, 9),
             (5, 64, 100),
+            (520, 65, 129),
+            (8200, 4100, 1),
         ] {
             check(d_in, d_out, columns, 1);
             check(d_in, d_out, columns, 3);

@@ -1,6 +1,6 @@
 //! Products of small integer weights with residues modulo 2^52.
 //!
-//! One call multiplies the weights of 8 outputs (a *panel*) with up to 32 columns over the whole
+//! One call multiplies the weights of 8 outputs (a *panel*) with up to 128 columns over the whole
 //! input width. Products and sums wrap modulo 2^64, of which 2^52 is a divisor, so nothing is
 //! reduced before the end and every implementation gives the same bits.
 //!
@@ -21,7 +21,7 @@ pub(crate) const PANEL: usize = 8;
 /// Columns of one vector of the layout.
 pub(crate) const LANES: usize = 8;
 /// Most vectors of a column block.
-pub(crate) const GROUPS: usize = 4;
+pub(crate) const GROUPS: usize = 16;
 /// Columns of a full column block.
 pub(crate) const COLUMNS: usize = LANES * GROUPS;
 /// Bytes of a stored weight.
@@ -37,7 +37,7 @@ pub(crate) const MASK: u64 = (1 << 52) - 1;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Lanes(pub(crate) [u64; LANES]);
-/// Sums of one panel: 8 outputs of up to 4 vectors of columns.
+/// Sums of one panel: 8 outputs of up to 16 vectors of columns.
 pub(crate) type Sums = [[Lanes; GROUPS]; PANEL];
 /// Weights of one input in a panel, widened.
 #[derive(Clone, Copy, Debug)]
