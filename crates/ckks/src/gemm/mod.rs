@@ -18,13 +18,16 @@
 //! | server, once for a layer | `(W·A)_k`, rounded: [`MaskProductsBuffer`] |
 //! | client | [`AnswerView`], [`MaskProductsView`]; `b'_k + (W·A)_k·s` |
 
+mod direct;
 mod masks;
 mod params;
+mod ring;
 mod rounding;
 mod wire;
 
 pub use masks::{Epoch, MaskExpander};
 pub use params::{GemmParameters, LOG_Q, MODULUS_MASK};
+pub use ring::{DIRECT_COLUMNS, GemmRing};
 pub use rounding::{MIN_BITS, round, round_all};
 pub use wire::{
     AnswerBuffer, AnswerView, MAX_COLUMNS, MAX_ROWS, MaskProductsBuffer, MaskProductsView,
