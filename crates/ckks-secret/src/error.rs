@@ -1,6 +1,6 @@
 //! Errors of the trusted side.
 
-use ckks::{CkksError, ParameterDigest};
+use ckks::{CkksError, ParameterDigest, WireError};
 use thiserror::Error;
 
 /// A failed key generation, encryption or decryption.
@@ -28,5 +28,51 @@ pub enum SecretError {
     MasksExhausted {
         /// How many a session has.
         limit: u64,
+    },
+    /// See [`WireError`].
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// Vectors, scales, features or answers that are not as many as expected.
+    #[error("{what}: expected {expected}, got {found}")]
+    Count {
+        /// What was counted.
+        what: &'static str,
+        /// Expected count.
+        expected: u64,
+        /// Count found.
+        found: u64,
+    },
+    /// A scale that is not a positive finite number.
+    #[error("the scale of vector {vector} is {scale}, not a positive finite number")]
+    Scale {
+        /// Which vector.
+        vector: usize,
+        /// Its scale.
+        scale: f64,
+    },
+    /// A value that is not a finite number.
+    #[error("value {index} of vector {vector} is {value}; only finite numbers can be encrypted")]
+    NotFinite {
+        /// Which vector.
+        vector: usize,
+        /// Which of its values.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A scaled value that would wrap around the modulus.
+    #[error(
+        "value {index} of vector {vector} is {scaled:e} when scaled, the modulus carries less than \
+         {limit:e}; use a smaller scale"
+    )]
+    TooLarge {
+        /// Which vector.
+        vector: usize,
+        /// Which of its values.
+        index: usize,
+        /// The value times the vector's scale.
+        scaled: f64,
+        /// What is refused.
+        limit: f64,
     },
 }

@@ -7,6 +7,7 @@
 mod decrypt;
 mod encrypt;
 mod error;
+pub mod gemm;
 mod keygen;
 mod random;
 mod sampler;

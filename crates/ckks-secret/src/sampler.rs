@@ -45,7 +45,7 @@ const THRESHOLDS: [i64; 29] = [
 multiversion! {
     /// One error for each random word: 63 bits choose the magnitude by counting the thresholds
     /// above them, all of them every time, and the last bit chooses the sign.
-    fn errors_from_words(words: &[u64], out: &mut [i32]) {
+    pub(crate) fn errors_from_words(words: &[u64], out: &mut [i32]) {
         for (out, &word) in out.iter_mut().zip(words) {
             let uniform = (word >> 1) as i64;
             let mut magnitude = 0i64;

@@ -8,8 +8,6 @@ use crate::simd::multiversion;
 
 /// Columns that share one pass over `a`.
 const COLUMNS: usize = 4;
-/// Words of one AVX-512 register.
-const LANES: usize = 8;
 
 /// The words `w_p`, signed values modulo `2^64`; `out` has twice the length of `small`.
 pub(super) fn window(small: &[i32], out: &mut [u64]) {
@@ -28,29 +26,22 @@ multiversion! {
     /// not depend on the secret.
     pub(super) fn inner_products(a: &[u64], window: &[u64], out: &mut [u64]) {
         let n = a.len();
-        let (a, window) = (&a[..n], &window[..2 * n]);
-        let groups = a.as_chunks::<LANES>().0;
-        for (group, out) in out.chunks_mut(COLUMNS).enumerate() {
-            // Windows of the group's columns, the last column's first; columns beyond the block
-            // repeat the first window.
-            let first = n - 1 - group * COLUMNS;
-            let mut windows = [&[] as &[[u64; LANES]]; COLUMNS];
-            for (c, w) in windows.iter_mut().enumerate() {
-                let start = if c < out.len() { first - c } else { first };
-                *w = &window[start..start + n].as_chunks::<LANES>().0[..groups.len()];
-            }
-            let mut sums = [[0u64; LANES]; COLUMNS];
-            for (k, a) in groups.iter().enumerate() {
-                for (sums, window) in sums.iter_mut().zip(&windows) {
-                    let w = &window[k];
-                    for lane in 0..LANES {
-                        sums[lane] = sums[lane].wrapping_add(a[lane].wrapping_mul(w[lane]));
-                    }
+        let row = |column: usize| &window[n - 1 - column..][..n];
+        let (groups, rest) = out.as_chunks_mut::<COLUMNS>();
+        let first = groups.len() * COLUMNS;
+        for (group, out) in groups.iter_mut().enumerate() {
+            let rows: [&[u64]; COLUMNS] = std::array::from_fn(|c| row(group * COLUMNS + c));
+            let mut sums = [0u64; COLUMNS];
+            for j in 0..n {
+                for c in 0..COLUMNS {
+                    sums[c] = sums[c].wrapping_add(a[j].wrapping_mul(rows[c][j]));
                 }
             }
-            for (out, sums) in out.iter_mut().zip(sums) {
-                *out = sums.iter().fold(0, |sum, v| sum.wrapping_add(*v));
-            }
+            *out = sums;
+        }
+        for (column, out) in rest.iter_mut().enumerate() {
+            let products = a.iter().zip(row(first + column));
+            *out = products.fold(0, |sum, (a, w)| sum.wrapping_add(a.wrapping_mul(*w)));
         }
     }
 }

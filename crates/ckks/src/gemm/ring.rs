@@ -9,7 +9,7 @@
 //! * **inner products** with rows of the secret's negacyclic matrix ([`super::direct`]), for few.
 
 use super::direct::inner_products;
-use super::{GemmParameters, LOG_Q, MODULUS_MASK};
+use super::GemmParameters;
 use crate::error::ParameterError;
 use crate::kernels;
 use crate::modulus::{Modulus, ntt_primes};
@@ -330,6 +330,7 @@ multiversion! {
 #[allow(clippy::unwrap_used, reason = "test code")]
 mod tests {
     use super::*;
+    use crate::gemm::{LOG_Q, MODULUS_MASK};
 
     const N: usize = 2048;
 
