@@ -14,7 +14,7 @@ mod trial;
 pub use error::BackendError;
 pub use registry::{LibraryStatus, check, libraries, open};
 pub use trial::{
-    Backend, Circumstances, Counts, Delivery, Description, EvaluationReport, KeyReport,
-    MaskProducts, Packing, ParameterReport, Phase, PlanChoice, PlanEstimate, PlanReport, Predicted,
-    PrepareReport, TransferReport, TrialSpec,
+    Backend, Calibration, Circumstances, Counts, Delivery, Description, EvaluationReport,
+    KeyReport, MaskProducts, Packing, ParameterReport, Phase, PlanChoice, PlanEstimate, PlanReport,
+    Predicted, PrepareReport, TransferReport, TrialSpec,
 };

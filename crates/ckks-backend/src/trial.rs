@@ -53,6 +53,42 @@ impl Default for Circumstances {
     }
 }
 
+/// Figures of one core of a machine that the cost model of `--plan auto` computes with.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Calibration {
+    /// `diagonal`: measured evaluation by the one predicted for the machine of the defaults.
+    pub diagonal_evaluation: f64,
+    /// `diagonal`: encryption, seconds for each ciphertext.
+    pub diagonal_encryption: f64,
+    /// `diagonal`: decryption, seconds for each answer.
+    pub diagonal_decryption: f64,
+    /// `gemm`: multiply-adds per second of the evaluation, with all that is around them.
+    pub gemm_multiply_adds: f64,
+    /// `gemm`, small batches: seconds for each mask or row of W·A and each column.
+    pub gemm_direct: f64,
+    /// `gemm`, large batches: seconds for each mask or row of W·A and each block of columns.
+    pub gemm_transform: f64,
+    /// `gemm`: seconds of the client for each coefficient sent or received.
+    pub gemm_coefficient: f64,
+}
+
+impl Calibration {
+    /// Whether all figures are positive and finite.
+    pub fn is_usable(&self) -> bool {
+        [
+            self.diagonal_evaluation,
+            self.diagonal_encryption,
+            self.diagonal_decryption,
+            self.gemm_multiply_adds,
+            self.gemm_direct,
+            self.gemm_transform,
+            self.gemm_coefficient,
+        ]
+        .iter()
+        .all(|figure| figure.is_finite() && *figure > 0.0)
+    }
+}
+
 /// Everything a backend needs to know before it makes keys.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrialSpec {
@@ -76,6 +112,8 @@ pub struct TrialSpec {
     pub gate: f64,
     /// Link, reuse and delivery.
     pub circumstances: Circumstances,
+    /// What the cost model computes with; `None` for figures of one AVX-512 core.
+    pub calibration: Option<Calibration>,
     /// Seed for reproducible randomness, benchmark runs only.
     pub seed: u64,
 }
@@ -188,7 +226,7 @@ pub struct MaskProducts {
     pub bits: u32,
 }
 
-/// What one batch is predicted to cost under a plan, one thread.
+/// What one batch is predicted to cost under a plan, with the trial's threads.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlanEstimate {
     /// `diagonal` or `gemm`.
@@ -246,6 +284,8 @@ pub struct PrepareReport {
     pub zero_diagonals: u64,
     /// W·A as sent to the client once for this layer, bytes, measured; 0 where nothing is.
     pub layer_download_bytes: u64,
+    /// What the preparation consists of; its sum is at most the step's wall time.
+    pub phases: Vec<Phase>,
 }
 
 /// Bytes that crossed the boundary for the whole batch.

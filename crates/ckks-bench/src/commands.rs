@@ -14,12 +14,14 @@ pub mod sweep;
 
 pub use plan::{LayerPlan, PLAN_SCHEMA, PlanDocument};
 
+use crate::calibration;
 use crate::cli::{Cli, Command};
 use crate::error::{BenchError, Outcome};
+use crate::host::Host;
 use crate::interrupt::Interrupt;
 use crate::open::{self, Opener};
 use crate::options::RunOptions;
-use ckks_backend::TrialSpec;
+use ckks_backend::{Calibration, TrialSpec};
 use std::io::{ErrorKind, Write};
 
 /// Runs the subcommand with the backends of this program.
@@ -32,11 +34,19 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
     match cli.command {
         Command::Run(args) => {
             open::check(&args.spec.lib, &args.spec.device)?;
-            let options = RunOptions::new(*args, command_line())?;
+            let fresh = args.spec.recalibrate;
+            let mut options = RunOptions::new(*args, command_line())?;
+            if let Some(figures) = calibration(&options.library, fresh)? {
+                options.calibrate(figures);
+            }
             let interrupt = Interrupt::on_ctrl_c()?;
             run::run(&options, opener, &interrupt, out).map(|finished| finished.outcome)
         }
-        Command::Plan(args) => plan::plan(&args, opener, out),
+        Command::Plan(args) => {
+            open::check(&args.spec.lib, &args.spec.device)?;
+            let figures = calibration(&args.spec.lib, args.spec.recalibrate)?;
+            plan::plan(&args, figures, opener, out)
+        }
         Command::Params(args) => params::params(&args, out),
         Command::Libs => libs::libs(out),
         Command::Sweep(args) => sweep::sweep(*args, out),
@@ -46,6 +56,14 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
         Command::Cost(args) => cost::cost(&args, out),
         Command::Model(args) => model::model(*args, opener, out),
     }
+}
+
+/// The cost model's figures of this machine, for the library that has a cost model.
+fn calibration(library: &str, fresh: bool) -> Result<Option<Calibration>, BenchError> {
+    if library != "native" {
+        return Ok(None);
+    }
+    Ok(Some(calibration::of_this_machine(&Host::current(), fresh)?))
 }
 
 /// The arguments as given, without the path of the program.

@@ -7,7 +7,7 @@ use crate::host;
 use crate::inputs::Inputs;
 use crate::shape::Shape;
 use crate::units::plural;
-use ckks_backend::{Circumstances, TrialSpec};
+use ckks_backend::{Calibration, Circumstances, TrialSpec};
 use std::path::{Path, PathBuf};
 use tensor_io::{
     HubConfig, InputBatch, LoadOptions, WeightMatrix, WeightSource, check_writable, read_npy,
@@ -127,6 +127,13 @@ impl RunOptions {
         })
     }
 
+    /// Gives the cost model this machine's figures.
+    pub fn calibrate(&mut self, calibration: Calibration) {
+        for spec in &mut self.specs {
+            spec.calibration = Some(calibration);
+        }
+    }
+
     /// The vectors for a configuration.
     #[must_use]
     pub fn inputs(&self, spec: &TrialSpec) -> Inputs {
@@ -170,6 +177,7 @@ fn specs(args: &SpecArgs, shapes: &[Shape], batch: usize, seed: u64) -> Vec<Tria
                 reuse: args.reuse,
                 delivery: args.delivery.into(),
             },
+            calibration: None,
             seed,
         })
         .collect()

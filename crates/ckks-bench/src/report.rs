@@ -8,7 +8,9 @@ use crate::histogram::Histogram;
 use crate::host::Host;
 use crate::statistics::Summary;
 use crate::streaming::Streaming;
-use ckks_backend::{Circumstances, Description, KeyReport, Phase, Predicted, PrepareReport};
+use ckks_backend::{
+    Calibration, Circumstances, Description, KeyReport, Phase, Predicted, PrepareReport,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -116,6 +118,8 @@ pub struct Settings {
     pub cold: bool,
     /// Link, reuse and delivery that `--plan auto` decides by.
     pub circumstances: Circumstances,
+    /// Figures of this machine that it computes with; `None` without a cost model.
+    pub calibration: Option<Calibration>,
     /// Where the weights come from: `synthetic`, or the source given to `--weights`.
     pub weights: String,
     /// Where the vectors come from: `synthetic`, or the file given to `--input`.

@@ -11,7 +11,9 @@ use crate::report::{
 };
 use crate::statistics::Summary;
 use crate::trial::summary::{stage_summaries, throughput};
-use ckks_backend::{Backend, BackendError, EvaluationReport, ParameterReport, Phase, Predicted};
+use ckks_backend::{
+    Backend, BackendError, EvaluationReport, ParameterReport, Phase, Predicted, PrepareReport,
+};
 use std::hint::black_box;
 use std::time::Instant;
 use tensor_io::{InputBatch, WeightMatrix};
@@ -174,7 +176,8 @@ impl Run<'_> {
         self.configuration.keys = Some(keys);
         let progress = self.progress;
         let prepare = || backend.prepare(self.job.weights, &|fraction| progress.fraction(fraction));
-        let prepared = self.timed(Stage::WeightPreparation, "", durations, prepare, no_phases)?;
+        let phases = |report: &mut PrepareReport| std::mem::take(&mut report.phases);
+        let prepared = self.timed(Stage::WeightPreparation, "", durations, prepare, phases)?;
         self.configuration.bytes.prepared_weights = Some(prepared.prepared_bytes);
         self.configuration.bytes.layer_download = Some(prepared.layer_download_bytes);
         self.configuration.prepare = Some(prepared);

@@ -96,7 +96,9 @@ impl<'a> Upcoming<'a> {
 #[inline(always)]
 pub fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
-    bytes.chunks(64).for_each(|line| fetch(line.as_ptr().cast()));
+    bytes
+        .chunks(64)
+        .for_each(|line| fetch(line.as_ptr().cast()));
     #[cfg(not(target_arch = "x86_64"))]
     let _ = bytes;
 }

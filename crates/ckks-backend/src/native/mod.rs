@@ -50,6 +50,16 @@ pub fn parameter_sets() -> Vec<ParameterReport> {
     diagonal.chain(gemm).collect()
 }
 
+/// The kernels that are chosen on this machine, for all plans.
+pub fn kernels() -> String {
+    format!(
+        "{}, NTT {}, matrix product {}",
+        ckks::simd::SimdLevel::detect().name(),
+        ckks::ntt::Kernel::best().name(),
+        ckks_linear::gemm::GemmKernel::best().name()
+    )
+}
+
 fn library(error: impl std::fmt::Display) -> BackendError {
     BackendError::Library {
         library: LIBRARY.to_owned(),

@@ -7,13 +7,13 @@ use crate::error::{BenchError, Outcome};
 use crate::open::Opener;
 use crate::options::plan_specs;
 use crate::tables;
-use ckks_backend::{BackendError, Description, TrialSpec};
+use ckks_backend::{BackendError, Calibration, Description, TrialSpec};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use tensor_io::check_writable;
 
 /// Name and version of the format of `plan --json`.
-pub const PLAN_SCHEMA: &str = "ckks-bench-plan/1";
+pub const PLAN_SCHEMA: &str = "ckks-bench-plan/2";
 
 /// The file of `plan --json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,6 +37,7 @@ pub struct LayerPlan {
 
 pub(super) fn plan(
     args: &PlanArgs,
+    calibration: Option<Calibration>,
     opener: &Opener<'_>,
     out: &mut dyn Write,
 ) -> Result<Outcome, BenchError> {
@@ -47,7 +48,8 @@ pub(super) fn plan(
         })?;
     }
     let mut plans = Vec::new();
-    for spec in plan_specs(&args.spec) {
+    for mut spec in plan_specs(&args.spec) {
+        spec.calibration = calibration;
         let separator = if plans.is_empty() { "" } else { "\n" };
         let (text, plan) = match opener(&args.spec.lib, &args.spec.device, &spec) {
             Ok(backend) => {

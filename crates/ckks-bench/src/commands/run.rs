@@ -309,6 +309,7 @@ fn settings(options: &RunOptions) -> Settings {
             .first()
             .map(|spec| spec.circumstances)
             .unwrap_or_default(),
+        calibration: options.specs.first().and_then(|spec| spec.calibration),
         weights: options
             .weights
             .as_ref()

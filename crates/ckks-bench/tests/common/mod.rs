@@ -168,6 +168,7 @@ impl Backend for Plain {
             log_weight_scale: 27.5,
             zero_diagonals: 0,
             layer_download_bytes: 0,
+            phases: Vec::new(),
         })
     }
 
@@ -251,6 +252,7 @@ pub(crate) fn spec(d_in: usize, d_out: usize, batch: usize) -> TrialSpec {
         replicas: 1,
         gate: 1e-4,
         circumstances: ckks_backend::Circumstances::default(),
+        calibration: None,
         seed: 1,
     }
 }

@@ -8,8 +8,8 @@
 //!   the rounded mask products of usual size. The public side is transformed once and kept.
 //! * **inner products** with rows of the secret's negacyclic matrix ([`super::direct`]), for few.
 
-use super::direct::inner_products;
 use super::GemmParameters;
+use super::direct::inner_products;
 use crate::error::ParameterError;
 use crate::kernels;
 use crate::modulus::{Modulus, ntt_primes};

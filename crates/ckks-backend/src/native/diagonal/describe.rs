@@ -112,10 +112,7 @@ fn plan_report(
         reasons: choice
             .reasons()
             .into_iter()
-            .chain(considered
-            .iter()
-            .enumerate()
-            .map(|(i, candidate)| {
+            .chain(considered.iter().enumerate().map(|(i, candidate)| {
                 let counts = candidate.plan.counts();
                 format!(
                     "{}: {:.2} ms predicted with the link; {}; n1 = {}, {} plaintexts, {} key \

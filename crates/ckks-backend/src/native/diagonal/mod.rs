@@ -4,8 +4,8 @@ mod describe;
 
 pub(super) use describe::parameters;
 
-use super::workers::Workers;
 use super::choice::Choice;
+use super::workers::Workers;
 use super::{layer_error, library, phase};
 use crate::{
     Backend, BackendError, Description, EvaluationReport, KeyReport, Phase, PlanChoice, Predicted,
@@ -19,7 +19,6 @@ use ckks::{
     SeededGaloisKey,
 };
 use ckks_linear::client::{GroupScale, LayerClient};
-use ckks_linear::error::LinearError;
 use ckks_linear::evaluate::{AheadQuery, AheadResult, PhaseTimes, Query};
 use ckks_linear::plan::{Plan, PlanKind};
 use ckks_linear::planner::{Candidate, PlanOptions, candidates};
@@ -419,6 +418,7 @@ impl Backend for Diagonal {
                 log_weight_scale: manifest.weight_scale.log2(),
                 zero_diagonals: layer.zero_diagonals() as u64,
                 layer_download_bytes: 0,
+                phases: Vec::new(),
             };
             let client = LayerClient::new(context, manifest, DEFAULT_ANSWER_BITS);
             self.client.layer = Some(client.map_err(layer_error)?);
