@@ -28,6 +28,7 @@ pub mod report;
 pub mod shape;
 pub mod statistics;
 pub mod streaming;
+pub mod sweep;
 pub mod synthetic;
 pub mod tables;
 pub mod trial;

@@ -1,0 +1,6 @@
+//! Sweeps: all combinations of shapes, batches, plans and threads, each measured in its own
+//! process, recorded line by line so that nothing that is finished is ever lost.
+//!
+//! `docs/sweeps.md` describes the use and the file.
+
+pub mod record;
