@@ -150,6 +150,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = zero_up_to::<MAX_TRIALS>, allow_negative_numbers = true)]
     pub warmup: usize,
 
+    /// Start no further trial of a shape once its trials have taken this long; one is always
+    /// measured [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    pub max_seconds: Option<f64>,
+
     /// Seed of the synthetic data and of the backend's randomness
     #[arg(
         long,
@@ -233,14 +238,14 @@ impl From<Plan> for PlanChoice {
     }
 }
 
-fn up_to<const MAX: usize>(text: &str) -> Result<usize, String> {
+pub(crate) fn up_to<const MAX: usize>(text: &str) -> Result<usize, String> {
     match zero_up_to::<MAX>(text) {
         Ok(0) => Err(format!("it must be at least 1 (and at most {MAX})")),
         other => other,
     }
 }
 
-fn zero_up_to<const MAX: usize>(text: &str) -> Result<usize, String> {
+pub(crate) fn zero_up_to<const MAX: usize>(text: &str) -> Result<usize, String> {
     let value: usize = text
         .parse()
         .map_err(|_| format!("expected a whole number up to {MAX}"))?;
@@ -251,7 +256,7 @@ fn zero_up_to<const MAX: usize>(text: &str) -> Result<usize, String> {
     }
 }
 
-fn gate(text: &str) -> Result<f64, String> {
+pub(crate) fn gate(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .parse()
         .map_err(|_| "expected a number, for example 1e-4".to_owned())?;
@@ -259,6 +264,15 @@ fn gate(text: &str) -> Result<f64, String> {
         Ok(value)
     } else {
         Err("it must be a finite number above 0, for example 1e-4".to_owned())
+    }
+}
+
+/// A number of seconds above 0 and below a year.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    const YEAR: f64 = 31_557_600.0;
+    match text.parse() {
+        Ok(value) if value > 0.0 && value <= YEAR => Ok(value),
+        _ => Err("expected a number of seconds above 0, for example 20".to_owned()),
     }
 }
 
@@ -282,6 +296,9 @@ mod tests {
         assert_eq!(gate("1e-4"), Ok(1e-4));
         for bad in ["0", "-0", "-1e-4", "NaN", "inf", "-inf", "1e999", "x", ""] {
             assert!(gate(bad).is_err(), "{bad}");
+            let duration = seconds(bad);
+            assert!(duration.is_err(), "{bad}");
         }
+        assert_eq!(seconds("0.5"), Ok(0.5));
     }
 }

@@ -33,6 +33,8 @@ pub struct RunOptions {
     pub trials: usize,
     /// Warm-ups per shape.
     pub warmup: usize,
+    /// Seconds of trials of a shape after which no further one is started.
+    pub max_seconds: Option<f64>,
     /// Whether to leave the caches.
     pub cold: bool,
     /// Real weights; `None` for synthetic ones.
@@ -117,6 +119,7 @@ impl RunOptions {
             gate,
             trials: args.trials,
             warmup: args.warmup,
+            max_seconds: args.max_seconds,
             cold: args.cold,
             weights,
             input,

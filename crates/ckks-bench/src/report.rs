@@ -106,6 +106,9 @@ pub struct Settings {
     pub trials: usize,
     /// Warm-up trials per configuration.
     pub warmup: usize,
+    /// Seconds of trials after which a configuration starts no further one, so that it may have
+    /// fewer than `trials` and `warmup`; one trial is always measured. `None` for no limit.
+    pub max_seconds: Option<f64>,
     /// Seed of the synthetic data and of the backend's randomness.
     pub seed: u64,
     /// Generator of the synthetic data.

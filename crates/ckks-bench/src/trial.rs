@@ -35,6 +35,9 @@ pub struct Job<'a> {
     pub warmup: usize,
     /// Trials that are measured.
     pub trials: usize,
+    /// Seconds since the start of the first trial after which no further one is started; the first
+    /// measured trial always runs. `None` for no limit.
+    pub max_seconds: Option<f64>,
     /// Split the evaluation.
     pub ahead: bool,
     /// Threads of the plain product.
@@ -154,8 +157,13 @@ impl Run<'_> {
         let result = self.set_up(backend, &mut setup);
         self.setup = setup;
         result?;
+        let start = Instant::now();
         for index in 0..self.job.warmup + self.job.trials {
-            self.one_trial(backend, index)?;
+            let over = |limit| start.elapsed().as_secs_f64() >= limit;
+            // Without a measured trial there would be nothing to report.
+            if index == self.job.warmup || !self.job.max_seconds.is_some_and(over) {
+                self.one_trial(backend, index)?;
+            }
         }
         Ok(())
     }
@@ -191,6 +199,8 @@ impl Run<'_> {
     /// stage leaves no trace.
     fn one_trial(&mut self, backend: &mut dyn Backend, index: usize) -> Result<(), Stop> {
         self.check_interrupt()?;
+        // Warm-ups that were left out are not counted.
+        let position = self.configuration.trials.len();
         let mut durations = Vec::new();
         let result = self.stages_of_trial(backend, index, &mut durations);
         let mut trial = Trial {
@@ -208,12 +218,12 @@ impl Run<'_> {
                 trial.verdict = Verdict::Passed;
                 if !self.job.gate.passes(&errors) {
                     let reason = gate_reason(&self.job.gate, &errors);
-                    self.reject(&mut trial, Stage::Comparison, Some(index), reason);
+                    self.reject(&mut trial, Stage::Comparison, Some(position), reason);
                 }
                 Ok(())
             }
             Err(Stop::Failed { stage, reason }) => {
-                self.reject(&mut trial, stage, Some(index), reason.clone());
+                self.reject(&mut trial, stage, Some(position), reason.clone());
                 Err(Stop::Failed { stage, reason })
             }
             Err(Stop::Interrupted) => Err(Stop::Interrupted),

@@ -8,7 +8,7 @@ use ckks_bench::gate::Gate;
 use ckks_bench::inputs::Inputs;
 use ckks_bench::interrupt::Interrupt;
 use ckks_bench::progress::Progress;
-use ckks_bench::report::{Configuration, Stage, Verdict};
+use ckks_bench::report::{Configuration, Stage, Trial, Verdict};
 use ckks_bench::synthetic;
 use ckks_bench::trial::{Job, Measured, run_trials};
 use common::{Fault, Plain, Step, spec};
@@ -18,6 +18,15 @@ const D_OUT: usize = 5;
 const BATCH: usize = 2;
 
 fn measure(faults: &[Fault], ahead: bool, interrupt: &Interrupt) -> Measured {
+    measure_within(None, faults, ahead, interrupt)
+}
+
+fn measure_within(
+    max_seconds: Option<f64>,
+    faults: &[Fault],
+    ahead: bool,
+    interrupt: &Interrupt,
+) -> Measured {
     let weights = synthetic::weights(1, D_IN, D_OUT).unwrap();
     let inputs = Inputs::Synthetic {
         seed: 1,
@@ -34,6 +43,7 @@ fn measure(faults: &[Fault], ahead: bool, interrupt: &Interrupt) -> Measured {
         },
         warmup: 1,
         trials: 3,
+        max_seconds,
         ahead,
         threads: 2,
         streaming_read: Some(4e9),
@@ -44,6 +54,23 @@ fn measure(faults: &[Fault], ahead: bool, interrupt: &Interrupt) -> Measured {
 
 fn run(faults: &[Fault]) -> Configuration {
     measure(faults, false, &Interrupt::new()).configuration
+}
+
+#[test]
+fn out_of_time_one_trial_is_still_measured() {
+    // The limit is over as soon as the first trial starts or, for a slow clock, ends.
+    let measured = measure_within(Some(f64::MIN_POSITIVE), &[], false, &Interrupt::new());
+    assert!(!measured.interrupted);
+    let configuration = measured.configuration;
+    assert_eq!(configuration.verdict, Verdict::Passed);
+    let is_measured = |trial: &&Trial| !trial.warmup;
+    assert_eq!(configuration.trials.iter().filter(is_measured).count(), 1);
+    let stages = configuration.stages.unwrap();
+    let evaluation = stages.iter().find(|stage| stage.stage == Stage::Evaluation);
+    assert_eq!(evaluation.unwrap().samples, 1);
+
+    let all = measure_within(Some(1e6), &[], false, &Interrupt::new());
+    assert_eq!(all.configuration.trials.len(), 4);
 }
 
 fn assert_rejected_without_durations(configuration: &Configuration) {

@@ -257,6 +257,7 @@ fn measure(
         gate: options.gate,
         warmup: options.warmup,
         trials: options.trials,
+        max_seconds: options.max_seconds,
         ahead: spec.ahead,
         threads: spec.threads,
         streaming_read: report
@@ -299,6 +300,7 @@ fn settings(options: &RunOptions) -> Settings {
         threads: threads(options),
         trials: options.trials,
         warmup: options.warmup,
+        max_seconds: options.max_seconds,
         seed: options.specs.first().map_or(0, |spec| spec.seed),
         generator: synthetic::GENERATOR.to_owned(),
         gate: options.gate,

@@ -210,7 +210,7 @@ fn verdict(configuration: &Configuration, settings: &Settings) -> String {
             plural(configuration.trials.len() as u64, "trial"),
             scientific(errors.limit),
         ),
-        (Verdict::Rejected, Some(rejection), _) => rejected(rejection, settings),
+        (Verdict::Rejected, Some(rejection), _) => rejected(configuration, rejection, settings),
         (Verdict::Incomplete, ..) => format!(
             "{verdict}: interrupted; {} of {} checked",
             count(
@@ -226,14 +226,17 @@ fn verdict(configuration: &Configuration, settings: &Settings) -> String {
     }
 }
 
-fn rejected(rejection: &Rejection, settings: &Settings) -> String {
+fn rejected(configuration: &Configuration, rejection: &Rejection, settings: &Settings) -> String {
     let mut line = Verdict::Rejected.to_string();
     line.push_str(": ");
     if let Some(index) = rejection.trial {
-        line.push_str(&format!(
-            "{}, ",
-            trial_name(index, settings.warmup, settings.trials)
-        ));
+        // --max-seconds may have left warm-ups out.
+        let trials = &configuration.trials;
+        let warmup = match trials.get(index) {
+            Some(trial) if !trial.warmup => trials.iter().filter(|trial| trial.warmup).count(),
+            _ => settings.warmup,
+        };
+        line.push_str(&format!("{}, ", trial_name(index, warmup, settings.trials)));
     }
     line.push_str(&format!("{}: {}", rejection.stage, rejection.reason));
     if let Some(worst) = rejection.worst {
