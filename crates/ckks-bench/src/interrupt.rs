@@ -21,6 +21,17 @@ impl Interrupt {
     /// # Errors
     /// [`BenchError::Usage`] where the process already has a handler.
     pub fn on_ctrl_c() -> Result<Interrupt, BenchError> {
+        Interrupt::on_ctrl_c_saying(
+            "interrupted: the current stage is finished first, then what was measured is \
+             reported; press Ctrl-C again to stop at once",
+        )
+    }
+
+    /// As [`Interrupt::on_ctrl_c`], with what the first Ctrl-C prints on standard error.
+    ///
+    /// # Errors
+    /// As [`Interrupt::on_ctrl_c`].
+    pub fn on_ctrl_c_saying(message: &'static str) -> Result<Interrupt, BenchError> {
         let interrupt = Interrupt::new();
         let flag = interrupt.clone();
         ctrlc::set_handler(move || {
@@ -28,11 +39,7 @@ impl Interrupt {
             if flag.0.swap(true, Ordering::Relaxed) {
                 std::process::exit(i32::from(Outcome::Interrupted.exit_code()));
             }
-            let _ = writeln!(
-                stderr,
-                "\ninterrupted: the current stage is finished first, then what was measured is \
-                 reported; press Ctrl-C again to stop at once"
-            );
+            let _ = writeln!(stderr, "\n{message}");
         })
         .map_err(|error| BenchError::usage(format!("cannot handle Ctrl-C: {error}")))?;
         Ok(interrupt)

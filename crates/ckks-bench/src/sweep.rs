@@ -3,4 +3,11 @@
 //!
 //! `docs/sweeps.md` describes the use and the file.
 
+pub mod axes;
+pub mod file;
+pub mod options;
+pub mod point;
+pub mod progress;
 pub mod record;
+pub mod summary;
+pub mod worker;

@@ -18,7 +18,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 const WIDTH: u16 = 100;
 
 /// A Markdown table whose columns after the first are numbers, aligned to the right.
-fn numbers(header: &[&str]) -> Table {
+pub(crate) fn numbers(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::ASCII_MARKDOWN)
@@ -41,7 +41,7 @@ fn words(header: &[&str]) -> Table {
 }
 
 /// The table without trailing blanks, with a line end.
-fn text(table: &Table) -> String {
+pub(crate) fn text(table: &Table) -> String {
     let mut text = table.trim_fmt();
     text.push('\n');
     text

@@ -1,0 +1,244 @@
+//! A worker process: started, watched, stopped when it takes too long, and its end recorded.
+
+use crate::interrupt::Interrupt;
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Environment variable with the process id that a worker was started by.
+pub const PARENT_VARIABLE: &str = "CKKS_BENCH_PARENT";
+
+/// Most lines of standard error that are kept.
+pub const STDERR_LINES: usize = 20;
+/// Most bytes of standard error that are kept.
+pub const STDERR_BYTES: usize = 8192;
+
+/// How often the worker is looked at.
+const TICK: Duration = Duration::from_millis(20);
+/// How long a worker that ended may keep standard error open through a process of its own.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// How a worker ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// It exited with this code.
+    Exited(i32),
+    /// This signal ended it.
+    Signalled(i32),
+    /// It was stopped after the time limit.
+    TimedOut,
+    /// It was stopped because the interrupt was set.
+    Interrupted,
+}
+
+/// A worker that ended.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WorkerEnd {
+    /// How.
+    pub ended: Ended,
+    /// Wall seconds from its start.
+    pub seconds: f64,
+    /// The last lines of standard error, at most [`STDERR_LINES`] and [`STDERR_BYTES`].
+    pub stderr: Vec<String>,
+}
+
+/// Runs the command to its end, to `timeout`, or to the interrupt. Its standard output is thrown
+/// away. It gets a process group of its own, so that Ctrl-C in a terminal reaches only this
+/// process, which then decides.
+///
+/// # Errors
+/// Where the command cannot be started or waited for.
+pub fn run_worker(
+    mut command: Command,
+    timeout: Duration,
+    interrupt: &Interrupt,
+) -> io::Result<WorkerEnd> {
+    command
+        .env(PARENT_VARIABLE, std::process::id().to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    let stderr = child.stderr.take().map(Tail::read);
+    let ended = wait(&mut child, start, timeout, interrupt);
+    if ended.is_err() {
+        let _ = child.kill();
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(WorkerEnd {
+        ended: ended?,
+        seconds,
+        stderr: stderr.map(|tail| tail.lines()).unwrap_or_default(),
+    })
+}
+
+fn wait(
+    child: &mut Child,
+    start: Instant,
+    timeout: Duration,
+    interrupt: &Interrupt,
+) -> io::Result<Ended> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(how(status));
+        }
+        let stopped = if interrupt.is_set() {
+            Ended::Interrupted
+        } else if start.elapsed() >= timeout {
+            Ended::TimedOut
+        } else {
+            thread::sleep(TICK);
+            continue;
+        };
+        child.kill()?;
+        child.wait()?;
+        return Ok(stopped);
+    }
+}
+
+fn how(status: ExitStatus) -> Ended {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return Ended::Signalled(signal);
+    }
+    Ended::Exited(status.code().unwrap_or(-1))
+}
+
+/// The end of standard error, read while the worker runs.
+struct Tail {
+    bytes: Arc<Mutex<VecDeque<u8>>>,
+    /// Disconnected at the end of standard error.
+    end: Receiver<()>,
+}
+
+impl Tail {
+    /// Reads all the time, so that the worker never waits for a full pipe.
+    fn read(mut source: impl Read + Send + 'static) -> Tail {
+        let bytes = Arc::new(Mutex::new(VecDeque::new()));
+        let shared = Arc::clone(&bytes);
+        let (sender, end) = channel();
+        thread::spawn(move || {
+            let _until_the_end: Sender<()> = sender;
+            let mut chunk = [0; 4096];
+            while let Ok(length @ 1..) = source.read(&mut chunk) {
+                let mut tail = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                tail.extend(&chunk[..length]);
+                let excess = tail.len().saturating_sub(STDERR_BYTES);
+                tail.drain(..excess);
+            }
+        });
+        Tail { bytes, end }
+    }
+
+    /// The last lines, once the worker ended.
+    fn lines(&self) -> Vec<String> {
+        // Not without a limit: a process that the worker left behind may never close the pipe.
+        let _ = self.end.recv_timeout(LINGER);
+        let mut tail = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(tail.make_contiguous());
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(STDERR_LINES)..]
+            .iter()
+            .map(|line| (*line).to_owned())
+            .collect()
+    }
+}
+
+/// For a worker: asks the kernel to end this process when the one that started it ends, however
+/// that happens. Does nothing in a process that is no worker, and where the system cannot.
+pub fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+        let Some(parent) = std::env::var(PARENT_VARIABLE)
+            .ok()
+            .and_then(|text| text.parse::<i32>().ok())
+        else {
+            return;
+        };
+        let asked = set_parent_process_death_signal(Some(Signal::KILL));
+        // The parent may have ended before the kernel was asked.
+        let orphaned = getppid().is_none_or(|pid| pid.as_raw_nonzero().get() != parent);
+        if asked.is_ok() && orphaned {
+            std::process::exit(1);
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn run(script: &str) -> WorkerEnd {
+        run_worker(shell(script), LONG, &Interrupt::new()).unwrap()
+    }
+
+    #[test]
+    fn ends_are_told_apart() {
+        assert_eq!(run("exit 0").ended, Ended::Exited(0));
+        assert_eq!(run("exit 7").ended, Ended::Exited(7));
+        // SIGSEGV is 11, SIGABRT 6, on every Linux.
+        assert_eq!(run("kill -SEGV $$").ended, Ended::Signalled(11));
+        assert_eq!(run("kill -ABRT $$").ended, Ended::Signalled(6));
+        let missing = Command::new("/does/not/exist");
+        assert!(run_worker(missing, LONG, &Interrupt::new()).is_err());
+    }
+
+    #[test]
+    fn a_hang_is_stopped() {
+        let mut hang = Command::new("sleep");
+        hang.arg("1000");
+        let limit = Duration::from_millis(50);
+        let end = run_worker(hang, limit, &Interrupt::new()).unwrap();
+        assert_eq!(end.ended, Ended::TimedOut);
+        assert!(end.seconds >= 0.05);
+    }
+
+    #[test]
+    fn an_interrupt_stops_the_worker() {
+        let interrupt = Interrupt::new();
+        interrupt.set();
+        let mut hang = Command::new("sleep");
+        hang.arg("1000");
+        let end = run_worker(hang, LONG, &interrupt).unwrap();
+        assert_eq!(end.ended, Ended::Interrupted);
+    }
+
+    #[test]
+    fn standard_error_is_kept_and_bounded() {
+        let end = run("echo lost; echo one >&2; echo two >&2; exit 3");
+        assert_eq!(end.ended, Ended::Exited(3));
+        assert_eq!(end.stderr, ["one", "two"]);
+        let end = run("i=0; while [ $i -lt 100 ]; do echo line $i >&2; i=$((i+1)); done");
+        assert_eq!(end.stderr.len(), STDERR_LINES);
+        assert_eq!(end.stderr.last().unwrap(), "line 99");
+        assert_eq!(end.stderr[0], "line 80");
+        // More than a pipe holds, in one line.
+        let end = run("head -c 300000 /dev/zero | tr '\\0' x >&2");
+        assert_eq!(end.stderr, ["x".repeat(STDERR_BYTES)]);
+    }
+
+    #[test]
+    fn a_process_left_behind_does_not_hold_the_sweep() {
+        let end = run("echo end >&2; sleep 3 & exit 5");
+        assert_eq!(end.ended, Ended::Exited(5));
+        assert_eq!(end.stderr, ["end"]);
+    }
+}
