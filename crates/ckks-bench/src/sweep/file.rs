@@ -7,6 +7,8 @@ use serde_json::Value;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// The start of every sweep's file: a header that was cut off is told from another file by it.
 const BEGINNING: &[u8] = b"{\"schema\":\"ckks-bench-sweep/";
@@ -42,17 +44,7 @@ impl SweepFile {
             .truncate(false)
             .open(path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(BenchError::usage(format!(
-                    "--output {}: another sweep writes to this file; wait for it or give another \
-                     file",
-                    path.display()
-                )));
-            }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
+        lock(&file, path)?;
         let mut sweep_file = SweepFile {
             file,
             path: path.to_owned(),
@@ -123,6 +115,32 @@ impl SweepFile {
             .and_then(|()| self.file.sync_data())
             .map_err(|error| failure(&self.path, &error))
     }
+}
+
+impl Drop for SweepFile {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that is just being started has a copy of the file until
+        // it becomes another program, and with it the lock. Unlocking ends it for all copies.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Locks the file, or says that another sweep has it. Waits a little, because of a sweep that was
+/// killed while it started a worker: the worker has the lock until it becomes another program.
+fn lock(file: &File, path: &Path) -> Result<(), BenchError> {
+    const TRIES: u32 = 50;
+    const WAIT: Duration = Duration::from_millis(20);
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => thread::sleep(WAIT),
+            Err(TryLockError::Error(error)) => return Err(failure(path, &error)),
+        }
+    }
+    Err(BenchError::usage(format!(
+        "--output {}: another sweep writes to this file; wait for it or give another file",
+        path.display()
+    )))
 }
 
 fn failure(path: &Path, error: &std::io::Error) -> BenchError {
