@@ -256,6 +256,7 @@ mod tests {
                 ahead: false,
                 cold: false,
                 circumstances: ckks_backend::Circumstances::default(),
+                calibration: None,
                 weights: String::new(),
                 input: String::new(),
             },
