@@ -1,6 +1,6 @@
 //! The `gemm` plan on the server: evaluation in multiply-adds per second, and preparation.
 //!
-//! `cargo bench -p ckks-linear --bench gemm` states the peak of one core, to compare with.
+//! `cargo bench -p ckks-linear --bench gemm` first states the share of the core's peak.
 #![allow(
     clippy::unwrap_used,
     missing_docs,
@@ -12,6 +12,7 @@ use ckks_linear::gemm::{
     AnswerLength, DEFAULT_ERROR_BUDGET, GemmKernel, GemmLayer, peak_multiply_adds_per_second,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::time::Instant;
 use tensor_io::WeightMatrix;
 
 const D_IN: usize = 2048;
@@ -40,6 +41,52 @@ fn upload(parameters: &GemmParameters, columns: usize) -> Vec<u8> {
     upload.into_bytes()
 }
 
+/// Evaluations and the peak of the multiply-add instruction, measured in turn, medians of 9.
+fn state_share_of_peak(
+    one: &rayon::ThreadPool,
+    parameters: &GemmParameters,
+    weights: &WeightMatrix,
+    length: AnswerLength,
+) {
+    const ROUNDS: usize = 9;
+    let kernel = GemmKernel::best();
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    one.install(|| {
+        let layer = GemmLayer::prepare(parameters, weights, Epoch(0), length, &|_| ()).unwrap();
+        for columns in [32, 128, 256, 2048] {
+            let upload = upload(parameters, columns);
+            let (mut rates, mut peaks) = (Vec::new(), Vec::new());
+            for _ in 0..ROUNDS {
+                let start = Instant::now();
+                layer.evaluate(&upload).unwrap();
+                let seconds = start.elapsed().as_secs_f64();
+                rates.push((D_IN * D_OUT * columns) as f64 / seconds);
+                peaks.extend(peak_multiply_adds_per_second(kernel));
+            }
+            let rate = median(rates);
+            print!(
+                "{D_IN}x{D_OUT}, batch {columns}, {}: {:.1} G multiply-adds/s, {:.0} vectors/s",
+                kernel.name(),
+                rate * 1e-9,
+                rate / (D_IN * D_OUT) as f64,
+            );
+            if peaks.is_empty() {
+                println!();
+            } else {
+                let peak = median(peaks);
+                println!(
+                    ", {:.0} % of the core's peak of {:.1} G",
+                    100.0 * rate / peak,
+                    peak * 1e-9
+                );
+            }
+        }
+    });
+}
+
 fn gemm(criterion: &mut Criterion) {
     let parameters = GemmParameters::named("gemm-2048").unwrap();
     let length = AnswerLength::within(DEFAULT_ERROR_BUDGET, parameters.ring_degree());
@@ -48,9 +95,7 @@ fn gemm(criterion: &mut Criterion) {
         .num_threads(1)
         .build()
         .unwrap();
-    if let Some(peak) = peak_multiply_adds_per_second(GemmKernel::best()) {
-        println!("peak of one core: {:.1} G multiply-adds/s", peak * 1e-9);
-    }
+    state_share_of_peak(&one, &parameters, &weights, length);
     for kernel in GemmKernel::available() {
         let prepare = || {
             one.install(|| {

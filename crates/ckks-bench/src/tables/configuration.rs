@@ -4,7 +4,7 @@ use super::facts::facts;
 use super::plan::{packing, parameters, work};
 use super::{numbers, text};
 use crate::gate::ErrorSummary;
-use crate::report::{Configuration, Rejection, Settings, StageSummary, Verdict};
+use crate::report::{Configuration, Rejection, Settings, Stage, StageSummary, Verdict};
 use crate::trial::trial_name;
 use crate::units::{bytes, bytes_per_second, count, number, plural, scientific, seconds};
 
@@ -40,6 +40,13 @@ fn head(configuration: &Configuration, settings: &Settings) -> String {
     if let Some(description) = &configuration.description {
         rows.push(("packing", packing(&description.plan)));
         rows.push(("work", work(&description.plan.counts)));
+        let reasons = &description.plan.reasons;
+        rows.extend(
+            reasons
+                .iter()
+                .find(|reason| reason.starts_with("auto"))
+                .map(|reason| ("why", reason.clone())),
+        );
         rows.push(("parameters", parameters(&description.parameters)));
     }
     rows.push((
@@ -120,6 +127,7 @@ fn foot(configuration: &Configuration, settings: &Settings) -> Vec<(&'static str
         ));
     }
     rows.push(("bytes", sizes(configuration)));
+    rows.extend(plain(configuration).map(|line| ("plain product", line)));
     rows.extend(
         configuration
             .errors
@@ -160,6 +168,8 @@ fn sizes(configuration: &Configuration) -> String {
     let sizes = &configuration.bytes;
     let named = [
         ("keys", sizes.keys),
+        // What is sent once for the layer: nothing for most plans.
+        ("W·A", sizes.layer_download.filter(|&size| size > 0)),
         ("upload", sizes.upload),
         ("download", sizes.download),
         ("prepared weights", sizes.prepared_weights),
@@ -174,6 +184,26 @@ fn sizes(configuration: &Configuration) -> String {
         .map(|(name, size)| format!("{name} {}", bytes(size)))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// What the client would spend if it held the weights, beside what it moves because it does not.
+fn plain(configuration: &Configuration) -> Option<String> {
+    let (sizes, stages) = (&configuration.bytes, configuration.stages.as_ref()?);
+    let plain = stages
+        .iter()
+        .find(|summary| summary.stage == Stage::PlainProductF32)?;
+    let moved = sizes.moved()?;
+    let comparison = if sizes.moves_more_than_weights() {
+        "MORE than all weights as bf16"
+    } else {
+        "less than all weights as bf16"
+    };
+    Some(format!(
+        "{} for a client that holds the weights; one encrypted batch moves {}, {comparison} ({})",
+        seconds(plain.duration.median_seconds),
+        bytes(moved),
+        bytes(sizes.weights_bf16),
+    ))
 }
 
 fn error_line(errors: &ErrorSummary) -> String {

@@ -3,7 +3,7 @@
 use super::facts::facts;
 use crate::trial::margin;
 use crate::units::{bytes, count, plural, scientific, seconds};
-use ckks_backend::{Counts, Description, ParameterReport, PlanReport, TrialSpec};
+use ckks_backend::{Counts, Delivery, Description, ParameterReport, PlanReport, TrialSpec};
 
 /// What `ckks-bench plan` says about one layer.
 #[must_use]
@@ -57,6 +57,20 @@ pub fn plan(spec: &TrialSpec, description: &Description) -> String {
             ),
         ),
     ];
+    if let Some(products) = plan.mask_products {
+        let how = match products.delivery {
+            Delivery::Cached => {
+                "downloaded once and cached by the client; with --delivery sent \
+                                 they would come with every answer"
+            }
+            Delivery::Sent => {
+                "with every answer; with --delivery cached they would be downloaded \
+                               once"
+            }
+        };
+        let line = format!("{} at {} bits, {how}", bytes(products.bytes), products.bits);
+        rows.push(("W·A", line));
+    }
     rows.extend(plan.reasons.iter().map(|reason| ("reason", reason.clone())));
     text.push_str(&facts(rows));
     text
