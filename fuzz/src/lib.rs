@@ -1,5 +1,7 @@
 //! What every decoder is checked for: it returns, and what it accepts encodes to the same bytes.
 
+pub mod gemm;
+
 use ckks::modulus::ntt_primes;
 use ckks::{Context, ParameterError, Parameters, Wire};
 use std::sync::Arc;
