@@ -120,7 +120,7 @@ fn decryption(c: &mut Criterion) {
 }
 
 /// One product by transforms and by inner products: where they cost the same is
-/// `ckks::gemm::DIRECT_COLUMNS`.
+/// `GemmRing::direct_columns`.
 fn crossover(c: &mut Criterion) {
     let ring = ring();
     let n = ring.degree();

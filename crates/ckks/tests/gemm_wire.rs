@@ -79,7 +79,10 @@ fn mask_products() -> Vec<u8> {
     message(8, &fields, &packed_rows(1, 2048, PRODUCT_BITS))
 }
 
-const NAMES: [(&str, fn() -> Vec<u8>); 3] = [
+/// A golden file: its name and what makes its bytes.
+type Golden = (&'static str, fn() -> Vec<u8>);
+
+const NAMES: [Golden; 3] = [
     ("gemm-upload.bin", upload),
     ("gemm-answer.bin", answer),
     ("gemm-mask-products.bin", mask_products),

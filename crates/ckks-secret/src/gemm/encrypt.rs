@@ -31,8 +31,8 @@ const ROW_PADDING: usize = 16;
 /// function of the data, and add up over similar values; these do not.
 ///
 /// Work is split over the threads of the current rayon pool; the bytes follow from the generator
-/// alone, whatever the number of threads. An upload that was lost is sent again as it is: never
-/// encrypt a batch again in its place unless its secret is dropped and its answer ignored.
+/// alone, whatever the number of threads. An upload that was lost is sent again as it is. Another
+/// call has other secrets, with which the answer to the first upload cannot be read.
 ///
 /// # Errors
 /// [`SecretError::Count`] for vectors that do not have as many values as there are masks, or too

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The masks `a_0 …` of one epoch, ready for encryption. Public, immutable, good for any number of
 /// batches, also of layers with fewer features.
 ///
-/// Memory: `features·N·8` bytes for batches of up to [`ckks::gemm::DIRECT_COLUMNS`] columns (34 MB
+/// Memory: `features·N·8` bytes for batches of up to [`GemmRing::direct_columns`] columns (34 MB
 /// for 2,048 features), `features·N·12` for longer ones (50 MB).
 pub struct GemmMasks {
     epoch: Epoch,

@@ -22,7 +22,7 @@
 //! their messages. [`encrypt`] draws the secrets itself and gives them out only as a
 //! [`BatchSecret`], which decrypts once. There is no way to encrypt under it:
 //!
-//! ```compile_fail
+//! ```compile_fail,E0308
 //! # use ckks_secret::{OsCsprng, gemm::{self, BatchSecret, GemmMasks}};
 //! fn again(masks: &GemmMasks, secret: BatchSecret, rng: &mut OsCsprng) {
 //!     let _ = gemm::encrypt(masks, &[], &[], secret);

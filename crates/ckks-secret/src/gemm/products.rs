@@ -21,8 +21,8 @@ pub struct ExpectedProducts {
 /// Mask products `(W·A)_k`, checked and ready for decryption. Public; good for all batches of the
 /// layer in this epoch, or made anew for each answer when the server sends them along.
 ///
-/// Memory: `outputs·N·8` bytes for up to 46 bits or for batches of up to
-/// [`ckks::gemm::DIRECT_COLUMNS`] columns (17 MB for 1,024 outputs), `outputs·N·12` otherwise.
+/// Memory: `outputs·N·8` bytes for up to 46 bits, or for batches of up to
+/// [`GemmRing::direct_columns`] columns (17 MB for 1,024 outputs), `outputs·N·12` otherwise.
 pub struct CachedMaskProducts {
     epoch: Epoch,
     rows: PublicRows,

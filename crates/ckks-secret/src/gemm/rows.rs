@@ -1,7 +1,7 @@
 //! Public ring elements kept ready for products with secrets.
 
 use ckks::CkksError;
-use ckks::gemm::{DIRECT_COLUMNS, GemmRing, LOG_Q};
+use ckks::gemm::{GemmRing, LOG_Q};
 use ckks::memory::{Block, BlockBuffer};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl PublicRows {
         columns: usize,
         fill: impl Fn(usize, &mut [u64]) + Sync,
     ) -> Result<Self, CkksError> {
-        let form = if columns <= DIRECT_COLUMNS {
+        let form = if columns <= ring.direct_columns(bits) {
             Form::Coefficients
         } else {
             let limbs = ring.limbs(bits);

@@ -27,7 +27,7 @@ mod wire;
 
 pub use masks::{Epoch, MaskExpander};
 pub use params::{GemmParameters, LOG_Q, MODULUS_MASK};
-pub use ring::{DIRECT_COLUMNS, GemmRing};
+pub use ring::GemmRing;
 pub use rounding::{MIN_BITS, round, round_all};
 pub use wire::{
     AnswerBuffer, AnswerView, MAX_COLUMNS, MAX_ROWS, MaskProductsBuffer, MaskProductsView,
