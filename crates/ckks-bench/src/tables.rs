@@ -1,5 +1,6 @@
 //! Tables on standard output: at most 100 columns, no colour, ready to paste.
 
+mod comparison;
 mod configuration;
 mod facts;
 mod libraries;
@@ -7,6 +8,7 @@ mod overview;
 mod parameters;
 mod plan;
 
+pub use comparison::comparison;
 pub use configuration::configuration;
 pub use libraries::libraries;
 pub use overview::overview;

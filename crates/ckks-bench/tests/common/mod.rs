@@ -256,3 +256,35 @@ pub(crate) fn spec(d_in: usize, d_out: usize, batch: usize) -> TrialSpec {
         seed: 1,
     }
 }
+
+/// The report of `run` on a backend without encryption.
+pub(crate) fn report(line: &[&str], faults: &[Fault]) -> ckks_bench::report::Report {
+    use ckks_bench::cli::{Cli, Command};
+    use clap::Parser;
+    let line = ["ckks-bench", "run", "--quiet", "--threads", "1"]
+        .iter()
+        .chain(line);
+    let Command::Run(args) = Cli::try_parse_from(line).unwrap().command else {
+        panic!("not a run");
+    };
+    let options = ckks_bench::options::RunOptions::new(*args, Vec::new()).unwrap();
+    let opener = |_: &str, _: &str, spec: &TrialSpec| {
+        Ok(Box::new(Plain::new(spec, faults)) as Box<dyn Backend>)
+    };
+    let (interrupt, mut out) = (Interrupt::new(), Vec::new());
+    let finished = ckks_bench::commands::run::run(&options, &opener, &interrupt, &mut out);
+    finished.unwrap().report
+}
+
+/// A stage with these durations.
+pub(crate) fn stage(
+    stage: ckks_bench::report::Stage,
+    seconds: &[f64],
+) -> ckks_bench::report::StageSummary {
+    ckks_bench::report::StageSummary {
+        stage,
+        samples: seconds.len(),
+        duration: ckks_bench::statistics::Summary::of(seconds).unwrap(),
+        phases: Vec::new(),
+    }
+}
