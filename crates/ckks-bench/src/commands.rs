@@ -54,7 +54,11 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
         Command::Compare(args) => compare::compare(&args, out),
         Command::Ab(args) => ab::ab(*args, out),
         Command::Cost(args) => cost::cost(&args, out),
-        Command::Model(args) => model::model(*args, opener, out),
+        Command::Model(args) => {
+            open::check(&args.lib, &args.device)?;
+            let interrupt = Interrupt::on_ctrl_c()?;
+            model::model(&args, command_line(), opener, &interrupt, out).map(|(_, outcome)| outcome)
+        }
     }
 }
 

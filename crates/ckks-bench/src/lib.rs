@@ -22,6 +22,7 @@ pub mod inputs;
 pub mod interrupt;
 pub mod load;
 pub mod memory;
+pub mod model;
 pub mod open;
 pub mod options;
 pub mod progress;

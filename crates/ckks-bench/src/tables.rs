@@ -1,5 +1,6 @@
 //! Tables on standard output: at most 100 columns, no colour, ready to paste.
 
+mod budget;
 mod comparison;
 mod configuration;
 mod facts;
@@ -8,6 +9,7 @@ mod overview;
 mod parameters;
 mod plan;
 
+pub use budget::budget;
 pub use comparison::comparison;
 pub use configuration::configuration;
 pub use libraries::libraries;
