@@ -14,6 +14,7 @@ pub mod cli;
 pub mod cold;
 pub mod commands;
 pub mod comparison;
+pub mod cost;
 pub mod error;
 pub mod gate;
 pub mod histogram;

@@ -3,6 +3,7 @@
 mod budget;
 mod comparison;
 mod configuration;
+mod cost;
 mod facts;
 mod libraries;
 mod overview;
@@ -12,6 +13,7 @@ mod plan;
 pub use budget::budget;
 pub use comparison::comparison;
 pub use configuration::configuration;
+pub use cost::cost;
 pub use libraries::libraries;
 pub use overview::overview;
 pub use parameters::parameters;

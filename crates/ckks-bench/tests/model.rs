@@ -6,7 +6,9 @@ mod common;
 
 use ckks_backend::{Backend, TrialSpec};
 use ckks_bench::cli::{Cli, Command};
+use ckks_bench::commands::cost::{CostArgs, cost};
 use ckks_bench::commands::model::model;
+use ckks_bench::cost::Costs;
 use ckks_bench::error::{BenchError, Outcome};
 use ckks_bench::interrupt::Interrupt;
 use ckks_bench::model::{Budget, Demand, Description, SCHEMA, budget_phase, published};
@@ -233,6 +235,31 @@ fn seconds_by_hand() {
     assert_eq!((total.server_seconds, total.ahead_seconds), (35.0, 105.0));
     assert_eq!(budget.published[0].server_seconds, Some(96.0));
     assert_eq!(budget.published[0].online_seconds, Some(24.0));
+}
+
+#[test]
+fn the_cost_of_a_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let [budget, json] = ["budget", "cost"].map(|name| folder.path().join(name));
+    fs::write(&budget, serde_json::to_string(&timed(true)).unwrap()).unwrap();
+    let args = CostArgs {
+        reports: vec![budget],
+        price: 3.6,
+        currency: "USD".into(),
+        per_hour_of: None,
+        price_per_gb: Some(1.0),
+        json: Some(json.clone()),
+    };
+    cost(&args, &mut Vec::new()).unwrap();
+    let costs: Costs = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let [decode] = &costs.models[..] else {
+        panic!("decode alone")
+    };
+    // 0.001 a second: 140 s and 155.5 s a token, times a million.
+    assert!((decode.evaluation - 140_000.0).abs() < 1e-6);
+    assert!((decode.end_to_end - 155_500.0).abs() < 1e-6);
+    // 9·41 + 13·51 bytes.
+    assert!((decode.transfer.unwrap() - 1.032).abs() < 1e-12);
 }
 
 const WIDE: &str = "name = \"w\"\nsource = \"s\"\n[[layer]]\nname = \"head\"\ncomponent = \"c\"\n\

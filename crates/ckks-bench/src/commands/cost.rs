@@ -1,18 +1,96 @@
 //! `ckks-bench cost`.
 
+use super::document::write_json;
+use super::print;
+use crate::cost::{Costs, Prices, SCHEMA, of_budget, of_report};
 use crate::error::{BenchError, Outcome};
+use crate::model::{self, Budget};
+use crate::report::{self, Report};
+use crate::{load, tables};
 use clap::Args;
 use std::io::Write;
+use std::path::PathBuf;
+use tensor_io::check_writable;
 
 /// Options of `cost`.
 #[derive(Debug, Args)]
-pub struct CostArgs {}
+pub struct CostArgs {
+    /// Reports of `run --json` and budgets of `model --json`
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
 
-/// Not there yet.
+    /// Price of the machine per hour
+    #[arg(long, value_name = "AMOUNT", value_parser = price, allow_hyphen_values = true)]
+    pub price: f64,
+
+    /// Name of the currency
+    #[arg(long, value_name = "NAME", default_value = "USD")]
+    pub currency: String,
+
+    /// What the price is for, shown with it
+    #[arg(long, value_name = "MACHINE")]
+    pub per_hour_of: Option<String>,
+
+    /// Price of moving 10^9 bytes, either way
+    #[arg(long, value_name = "AMOUNT", value_parser = price, allow_hyphen_values = true)]
+    pub price_per_gb: Option<f64>,
+
+    /// Write the costs
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+fn price(text: &str) -> Result<f64, String> {
+    let value: f64 = text
+        .parse()
+        .map_err(|_| "expected an amount of money, for example 2.50".to_owned())?;
+    if value.is_finite() && value > 0.0 {
+        Ok(value)
+    } else {
+        Err("it must be a finite amount above 0, for example 2.50".to_owned())
+    }
+}
+
+/// Prints what the measurements cost.
 ///
 /// # Errors
-/// [`BenchError::Usage`].
+/// [`BenchError`] where a file cannot be read or written.
 pub fn cost(args: &CostArgs, out: &mut dyn Write) -> Result<Outcome, BenchError> {
-    let _ = (args, out);
-    Err(BenchError::usage("cost is not there yet"))
+    if let Some(path) = &args.json {
+        check_writable(path).map_err(|source| BenchError::File {
+            flag: "--json",
+            source,
+        })?;
+    }
+    let prices = Prices {
+        per_hour: args.price,
+        per_gigabyte: args.price_per_gb,
+        currency: args.currency.clone(),
+        per_hour_of: args.per_hour_of.clone(),
+    };
+    let mut costs = Costs {
+        schema: SCHEMA.to_owned(),
+        prices,
+        configurations: Vec::new(),
+        models: Vec::new(),
+    };
+    for path in &args.reports {
+        let file = path.display().to_string();
+        let value = load::value(path)?;
+        if load::schema(&value) == model::SCHEMA {
+            let budget: Budget = load::document(path, &value, model::SCHEMA)?;
+            costs
+                .models
+                .extend(of_budget(&file, &budget, &costs.prices));
+        } else {
+            let report: Report = load::document(path, &value, report::SCHEMA)?;
+            let of_report = of_report(&file, &report, &costs.prices);
+            costs.configurations.extend(of_report);
+        }
+    }
+    print(out, &tables::cost(&costs))?;
+    if let Some(path) = &args.json {
+        write_json(path, &costs)?;
+    }
+    Ok(Outcome::Passed)
 }
