@@ -58,7 +58,7 @@ pub enum Command {
 }
 
 /// What decides the plan of a layer.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct SpecArgs {
     /// Library under test; `ckks-bench libs` lists them
     #[arg(long, default_value = "native")]

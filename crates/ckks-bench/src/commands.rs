@@ -52,7 +52,13 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
         Command::Sweep(args) => sweep::sweep(*args, out),
         Command::Report(args) => report::report(&args, out),
         Command::Compare(args) => compare::compare(&args, out),
-        Command::Ab(args) => ab::ab(*args, out),
+        Command::Ab(args) => {
+            open::check(&args.common.lib, &args.common.device)?;
+            let interrupt = Interrupt::on_ctrl_c()?;
+            let opener =
+                &|library: &str, device: &str, spec: &TrialSpec| open::open(library, device, spec);
+            ab::ab(&args, command_line(), opener, &interrupt, out).map(|(_, outcome)| outcome)
+        }
         Command::Cost(args) => cost::cost(&args, out),
         Command::Model(args) => {
             open::check(&args.lib, &args.device)?;

@@ -26,6 +26,7 @@ pub mod memory;
 pub mod model;
 pub mod open;
 pub mod options;
+pub mod paired;
 pub mod progress;
 pub mod reference;
 pub mod report;

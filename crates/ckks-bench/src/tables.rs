@@ -7,6 +7,7 @@ mod cost;
 mod facts;
 mod libraries;
 mod overview;
+mod paired;
 mod parameters;
 mod plan;
 
@@ -16,6 +17,7 @@ pub use configuration::configuration;
 pub use cost::cost;
 pub use libraries::libraries;
 pub use overview::overview;
+pub use paired::paired;
 pub use parameters::parameters;
 pub use plan::plan;
 
