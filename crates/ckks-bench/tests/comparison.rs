@@ -12,6 +12,9 @@ use ckks_bench::report::{Report, Stage, Throughput};
 use common::{Fault, report, stage};
 use std::fs;
 
+/// What a change makes different, and the change.
+type Change = (&'static str, fn(&mut Report));
+
 fn base() -> Report {
     report(&["--shape", "5x3,4x4"], &[])
 }
@@ -46,7 +49,7 @@ fn run(
 #[test]
 fn what_makes_a_comparison_unsound_is_refused() {
     let a = base();
-    let changes: [(&str, fn(&mut Report)); 7] = [
+    let changes: [Change; 7] = [
         ("shapes", |b| b.configurations[0].d_out = 7),
         ("batch", |b| {
             b.configurations.iter_mut().for_each(|c| c.batch = 2)
@@ -118,7 +121,7 @@ fn the_seed_of_real_data_is_no_obstacle() {
 #[test]
 fn everything_else_that_differs_is_named() {
     let a = base();
-    let changes: [(&str, fn(&mut Report)); 13] = [
+    let changes: [Change; 13] = [
         ("library", |b| description(b).version = "2".into()),
         ("device", |b| description(b).device = "gpu".into()),
         ("kernels", |b| description(b).kernels = "avx512".into()),

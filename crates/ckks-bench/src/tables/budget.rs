@@ -74,7 +74,7 @@ pub fn budget(budget: &Budget, available: Option<Available>) -> String {
         (
             "how",
             "each shape measured once with synthetic weights, warm; medians times the number of \
-             evaluations, one after the other"
+             evaluations, one after the other; end to end is server + client"
                 .to_owned(),
         ),
     ]));
@@ -163,7 +163,7 @@ fn per_token(budget: &Budget) -> Vec<(&'static str, String)> {
         rows.push(("server", against(total.server_seconds)));
     }
     rows.push((
-        "server + client",
+        "end to end",
         against(end_to_end(total))
             + if budget.settings.ahead {
                 ", online part"
@@ -194,7 +194,7 @@ fn per_prompt(phase: &Phase, rtt: Option<f64>) -> Vec<(&'static str, String)> {
     };
     let mut rows = vec![
         ("server", both(total.server_seconds)),
-        ("server + client", both(end_to_end(total))),
+        ("end to end", both(end_to_end(total))),
     ];
     if let Some(rtt) = rtt {
         rows.push(("with network", with_network(total, rtt)));
@@ -268,7 +268,7 @@ fn held(
         keys.push_str(&format!(", {} with one set for all", bytes(shared)));
     }
     let mut rows = vec![
-        ("prepared weights", line),
+        ("prepared", line),
         (
             "plain weights",
             format!("{} as bf16", bytes(memory.weights_bf16_bytes)),

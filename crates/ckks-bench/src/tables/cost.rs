@@ -30,8 +30,8 @@ pub fn cost(costs: &Costs) -> String {
                 .to_owned(),
         ),
         (
-            "server + client",
-            "t is encryption + evaluation + decryption, the client's part at the same price"
+            "with client",
+            "server + client: t is encryption + evaluation + decryption, the client's part at the same price"
                 .to_owned(),
         ),
     ];
