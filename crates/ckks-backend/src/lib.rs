@@ -15,6 +15,6 @@ pub use error::BackendError;
 pub use registry::{LibraryStatus, check, libraries, open};
 pub use trial::{
     Backend, Calibration, Circumstances, Counts, Delivery, Description, EvaluationReport,
-    KeyReport, MaskProducts, Packing, ParameterReport, Phase, PlanChoice, PlanEstimate, PlanReport,
-    Predicted, PrepareReport, TransferReport, TrialSpec,
+    GemmClientRates, KeyReport, MaskProducts, Packing, ParameterReport, Phase, PlanChoice,
+    PlanEstimate, PlanReport, Predicted, PrepareReport, TransferReport, TrialSpec,
 };

@@ -64,12 +64,21 @@ pub struct Calibration {
     pub diagonal_decryption: f64,
     /// `gemm`: multiply-adds per second of the evaluation, with all that is around them.
     pub gemm_multiply_adds: f64,
-    /// `gemm`, small batches: seconds for each mask or row of W·A and each column.
-    pub gemm_direct: f64,
-    /// `gemm`, large batches: seconds for each mask or row of W·A and each block of columns.
-    pub gemm_transform: f64,
-    /// `gemm`: seconds of the client for each coefficient sent or received.
-    pub gemm_coefficient: f64,
+    /// `gemm`: encryption; rows are the masks a_j.
+    pub gemm_encryption: GemmClientRates,
+    /// `gemm`: decryption; rows are those of W·A.
+    pub gemm_decryption: GemmClientRates,
+}
+
+/// Seconds that one core of a `gemm` client takes.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct GemmClientRates {
+    /// Small batches: for each row and column.
+    pub direct: f64,
+    /// Large batches: for each row and block of up to N columns.
+    pub transform: f64,
+    /// For each coefficient sent or received.
+    pub coefficient: f64,
 }
 
 impl Calibration {
@@ -80,9 +89,12 @@ impl Calibration {
             self.diagonal_encryption,
             self.diagonal_decryption,
             self.gemm_multiply_adds,
-            self.gemm_direct,
-            self.gemm_transform,
-            self.gemm_coefficient,
+            self.gemm_encryption.direct,
+            self.gemm_encryption.transform,
+            self.gemm_encryption.coefficient,
+            self.gemm_decryption.direct,
+            self.gemm_decryption.transform,
+            self.gemm_decryption.coefficient,
         ]
         .iter()
         .all(|figure| figure.is_finite() && *figure > 0.0)

@@ -54,15 +54,21 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
         Command::Compare(args) => compare::compare(&args, out),
         Command::Ab(args) => {
             open::check(&args.common.lib, &args.common.device)?;
+            let figures = calibration(&args.common.lib, args.common.recalibrate)?;
             let interrupt = Interrupt::on_ctrl_c()?;
-            let opener =
-                &|library: &str, device: &str, spec: &TrialSpec| open::open(library, device, spec);
+            let opener = &|library: &str, device: &str, spec: &TrialSpec| {
+                open::open(library, device, &calibrated(spec, figures))
+            };
             ab::ab(&args, command_line(), opener, &interrupt, out).map(|(_, outcome)| outcome)
         }
         Command::Cost(args) => cost::cost(&args, out),
         Command::Model(args) => {
             open::check(&args.lib, &args.device)?;
+            let figures = calibration(&args.lib, false)?;
             let interrupt = Interrupt::on_ctrl_c()?;
+            let opener: &Opener<'_> = &|library: &str, device: &str, spec: &TrialSpec| {
+                open::open(library, device, &calibrated(spec, figures))
+            };
             model::model(&args, command_line(), opener, &interrupt, out).map(|(_, outcome)| outcome)
         }
     }
@@ -74,6 +80,13 @@ fn calibration(library: &str, fresh: bool) -> Result<Option<Calibration>, BenchE
         return Ok(None);
     }
     Ok(Some(calibration::of_this_machine(&Host::current(), fresh)?))
+}
+
+fn calibrated(spec: &TrialSpec, calibration: Option<Calibration>) -> TrialSpec {
+    TrialSpec {
+        calibration,
+        ..spec.clone()
+    }
 }
 
 /// The arguments as given, without the path of the program.

@@ -1,7 +1,9 @@
 //! The self-measurement behind `--plan auto`: about a second, on one thread.
 
 use super::choice;
-use crate::{Backend, BackendError, Calibration, Circumstances, PlanChoice, TrialSpec};
+use crate::{
+    Backend, BackendError, Calibration, Circumstances, GemmClientRates, PlanChoice, TrialSpec,
+};
 use ckks_linear::cost::CostModel;
 use ckks_linear::shape::LayerShape;
 use std::time::Instant;
@@ -46,22 +48,27 @@ pub fn calibrate() -> Result<Calibration, BackendError> {
     let small = measure(PlanChoice::Gemm, SMALL)?;
     let middle = measure(PlanChoice::Gemm, MIDDLE)?;
     let large = measure(PlanChoice::Gemm, LARGE)?;
-    let rows = (2 * WIDTH) as f64;
-    let client = |steps: &Steps| (steps.encryption + steps.decryption) / rows;
-    let (small_row, middle_row, large_row) = (client(&small), client(&middle), client(&large));
-    // Durations are noisy: no figure may become zero or negative.
-    let coefficient = ((large_row - middle_row) / (LARGE - MIDDLE) as f64).max(1e-10);
-    let transform = (middle_row - coefficient * MIDDLE as f64).max(1e-7);
-    let direct = (small_row / SMALL as f64 - coefficient).max(1e-9);
+    let client = |step: fn(&Steps) -> f64| rates([&small, &middle, &large].map(step));
     Ok(Calibration {
         diagonal_evaluation: diagonal.evaluation / predicted,
         diagonal_encryption: diagonal.encryption / inputs as f64,
         diagonal_decryption: diagonal.decryption / outputs as f64,
         gemm_multiply_adds: (WIDTH * WIDTH * MIDDLE) as f64 / middle.evaluation,
-        gemm_direct: direct,
-        gemm_transform: transform,
-        gemm_coefficient: coefficient,
+        gemm_encryption: client(|steps| steps.encryption),
+        gemm_decryption: client(|steps| steps.decryption),
     })
+}
+
+/// From the durations for a small, a middle and a large batch.
+fn rates(seconds: [f64; 3]) -> GemmClientRates {
+    let [small, middle, large] = seconds.map(|seconds| seconds / WIDTH as f64);
+    // Durations are noisy: no figure may become zero or negative.
+    let coefficient = ((large - middle) / (LARGE - MIDDLE) as f64).max(1e-10);
+    GemmClientRates {
+        direct: (small / SMALL as f64 - coefficient).max(1e-9),
+        transform: (middle - coefficient * MIDDLE as f64).max(1e-7),
+        coefficient,
+    }
 }
 
 fn spec(plan: PlanChoice, batch: usize) -> TrialSpec {

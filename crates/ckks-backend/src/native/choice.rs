@@ -2,8 +2,10 @@
 
 use super::diagonal::Packings;
 use super::gemm::GemmSizes;
-use crate::{BackendError, Calibration, Delivery, PlanChoice, PlanEstimate, TrialSpec};
-use ckks::gemm::{DIRECT_COLUMNS, GemmParameters};
+use crate::{
+    BackendError, Calibration, Delivery, GemmClientRates, PlanChoice, PlanEstimate, TrialSpec,
+};
+use ckks::gemm::{GemmParameters, LOG_Q};
 use ckks::{Parameters, wire};
 use ckks_linear::cost::CostModel;
 use ckks_linear::shape::LayerShape;
@@ -19,9 +21,16 @@ impl Default for Calibration {
             diagonal_encryption: 130e-6,
             diagonal_decryption: 100e-6,
             gemm_multiply_adds: 22e9,
-            gemm_direct: 0.35e-6,
-            gemm_transform: 7e-6,
-            gemm_coefficient: 12e-9,
+            gemm_encryption: GemmClientRates {
+                direct: 0.2e-6,
+                transform: 8e-6,
+                coefficient: 12e-9,
+            },
+            gemm_decryption: GemmClientRates {
+                direct: 0.15e-6,
+                transform: 5e-6,
+                coefficient: 3e-9,
+            },
         }
     }
 }
@@ -232,12 +241,21 @@ fn diagonal(spec: &TrialSpec, packings: &Packings) -> PlanEstimate {
 
 fn gemm(spec: &TrialSpec, sizes: &GemmSizes) -> PlanEstimate {
     let rates = spec.calibration.unwrap_or_default();
-    let (rows, batch) = ((spec.d_in + spec.d_out) as f64, spec.batch as f64);
-    let products = if spec.batch <= DIRECT_COLUMNS {
-        batch * rates.gemm_direct
-    } else {
-        sizes.parameters().blocks(spec.batch) as f64 * rates.gemm_transform
+    let columns = spec.batch as f64;
+    let seconds = |rows: usize, bits: u32, rates: GemmClientRates| {
+        let product = if spec.batch <= sizes.ring().direct_columns(bits) {
+            columns * rates.direct
+        } else {
+            sizes.parameters().blocks(spec.batch) as f64 * rates.transform
+        };
+        rows as f64 * (product + columns * rates.coefficient)
     };
+    let client = seconds(spec.d_in, LOG_Q, rates.gemm_encryption)
+        + seconds(
+            spec.d_out,
+            sizes.length().mask_products,
+            rates.gemm_decryption,
+        );
     let memory = sizes.memory();
     let (shared_bytes, sent) = match spec.circumstances.delivery {
         Delivery::Cached => (memory.mask_products, 0),
@@ -246,7 +264,7 @@ fn gemm(spec: &TrialSpec, sizes: &GemmSizes) -> PlanEstimate {
     Work {
         plan: "gemm",
         server: sizes.multiply_adds() as f64 / rates.gemm_multiply_adds,
-        client: rows * (products + batch * rates.gemm_coefficient),
+        client,
         shared_bytes,
         upload_bytes: memory.upload,
         download_bytes: memory.answer + sent,

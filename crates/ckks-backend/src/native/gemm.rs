@@ -8,7 +8,7 @@ use crate::{
     MaskProducts, Packing, ParameterReport, PlanReport, Predicted, PrepareReport, TransferReport,
     TrialSpec,
 };
-use ckks::gemm::{DIRECT_COLUMNS, Epoch, GemmParameters, GemmRing};
+use ckks::gemm::{Epoch, GemmParameters, GemmRing, LOG_Q};
 use ckks::security::ERROR_SIGMA;
 use ckks_linear::gemm::{
     AnswerLength, BatchScale, DEFAULT_ERROR_BUDGET, GemmClient, GemmKernel, GemmLayer, GemmMemory,
@@ -31,7 +31,7 @@ const SIGMAS_WITHIN_GATE: f64 = 10.0;
 /// Parameters, answer lengths and bytes of a layer and batch.
 #[derive(Clone, Debug)]
 pub(super) struct GemmSizes {
-    parameters: GemmParameters,
+    ring: Arc<GemmRing>,
     shape: LayerShape,
     batch: usize,
     length: AnswerLength,
@@ -53,7 +53,7 @@ impl GemmSizes {
         let length = AnswerLength::within(budget, parameters.ring_degree());
         let memory = GemmMemory::of(&parameters, shape, spec.batch, length);
         Ok(Self {
-            parameters,
+            ring: GemmRing::new(parameters).map_err(|error| bad(&error))?,
             shape,
             batch: spec.batch,
             length,
@@ -62,7 +62,15 @@ impl GemmSizes {
     }
 
     pub(super) fn parameters(&self) -> &GemmParameters {
-        &self.parameters
+        self.ring.parameters()
+    }
+
+    pub(super) fn ring(&self) -> &GemmRing {
+        &self.ring
+    }
+
+    pub(super) fn length(&self) -> AnswerLength {
+        self.length
     }
 
     pub(super) fn memory(&self) -> &GemmMemory {
@@ -80,11 +88,9 @@ pub(super) fn open(
     sizes: GemmSizes,
     choice: Choice,
 ) -> Result<Box<dyn Backend>, BackendError> {
-    let ring = GemmRing::new(sizes.parameters.clone()).map_err(library)?;
     Ok(Box::new(Gemm {
         spec: spec.clone(),
         choice,
-        ring,
         workers: Workers::new(spec.threads)?,
         client: Client {
             rng: SeededCsprng::insecure(spec.seed, 0),
@@ -106,7 +112,6 @@ struct Gemm {
     spec: TrialSpec,
     sizes: GemmSizes,
     choice: Choice,
-    ring: Arc<GemmRing>,
     workers: Workers,
     client: Client,
     /// The untrusted side: copies of the layer.
@@ -140,7 +145,8 @@ impl Gemm {
             outputs: self.spec.d_out,
             bits: self.sizes.length.mask_products,
         };
-        CachedMaskProducts::new(&self.ring, expected, message, self.spec.batch).map_err(library)
+        CachedMaskProducts::new(&self.sizes.ring, expected, message, self.spec.batch)
+            .map_err(library)
     }
 }
 
@@ -155,14 +161,14 @@ impl Backend for Gemm {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             device: "cpu".to_owned(),
             kernels: format!("matrix product {}", GemmKernel::best().name()),
-            parameters: parameters(&self.sizes.parameters),
+            parameters: parameters(self.sizes.parameters()),
             plan: self.plan_report(),
         }
     }
 
     fn generate_keys(&mut self) -> Result<KeyReport, BackendError> {
         let pool = self.workers.pool()?;
-        let (ring, spec) = (&self.ring, &self.spec);
+        let (ring, spec) = (&self.sizes.ring, &self.spec);
         let masks = pool.install(|| GemmMasks::new(ring, EPOCH, spec.d_in, spec.batch));
         self.client.masks = Some(masks.map_err(library)?);
         Ok(KeyReport::default())
@@ -178,7 +184,7 @@ impl Backend for Gemm {
             let start = Instant::now();
             let length = self.sizes.length;
             let layer =
-                GemmLayer::prepare(&self.sizes.parameters, weights, EPOCH, length, progress)
+                GemmLayer::prepare(self.sizes.parameters(), weights, EPOCH, length, progress)
                     .map_err(layer_error)?;
             let prepared = start.elapsed().as_secs_f64();
             let manifest = layer.manifest().clone();
@@ -191,7 +197,7 @@ impl Backend for Gemm {
                 layer_download_bytes: 0,
                 phases: vec![phase("weights and W·A, server", prepared, None)],
             };
-            let client = GemmClient::new(&self.sizes.parameters, manifest);
+            let client = GemmClient::new(self.sizes.parameters(), manifest);
             self.client.layer = Some(client.map_err(layer_error)?);
             if self.spec.circumstances.delivery == Delivery::Cached {
                 let start = Instant::now();
@@ -354,10 +360,17 @@ impl Gemm {
             Delivery::Cached => 0,
             Delivery::Sent => mask_products,
         };
-        let degree = sizes.parameters.ring_degree() as u64;
+        let degree = sizes.parameters().ring_degree() as u64;
         let (d_in, d_out, batch) = (spec.d_in as u64, spec.d_out as u64, spec.batch as u64);
-        let word = if spec.batch <= DIRECT_COLUMNS { 8 } else { 12 };
-        let client = word * degree * (d_in + d_out);
+        let kept = |rows: u64, bits: u32| {
+            let words = if spec.batch <= sizes.ring.direct_columns(bits) {
+                2
+            } else {
+                sizes.ring.limbs(bits) as u64
+            };
+            4 * words * degree * rows
+        };
+        let client = kept(d_in, LOG_Q) + kept(d_out, sizes.length.mask_products);
         let prepared = weights + mask_products;
         // Decrypted integers and decoded outputs; sums and columns of each thread.
         let results = 16 * batch * d_out;
@@ -368,7 +381,7 @@ impl Gemm {
                 layout: format!(
                     "coefficient i of ciphertext j holds feature j of vector i; {} of up to {} \
                      vectors, each under its own secret; answers of {} bits, W·A of {} bits",
-                    match sizes.parameters.blocks(spec.batch) {
+                    match sizes.parameters().blocks(spec.batch) {
                         1 => "1 block".to_owned(),
                         several => format!("{several} blocks"),
                     },

@@ -265,6 +265,7 @@ fn spec(args: &ModelArgs, settings: &Settings) -> TrialSpec {
         replicas: 1,
         gate: settings.gate.limit,
         circumstances: settings.circumstances,
+        calibration: None,
         seed: args.seed,
     }
 }

@@ -247,6 +247,7 @@ impl Measurer<'_> {
             gate: self.gate,
             warmup: self.warmup,
             trials: self.trials,
+            max_seconds: None,
             ahead: spec.ahead,
             threads: spec.threads,
             streaming_read: None,
