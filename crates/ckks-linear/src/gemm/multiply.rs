@@ -159,7 +159,7 @@ impl<C: Columns> Product<'_, C> {
                     for at in panels.clone() {
                         let mut own = NO_SUMS;
                         let sums = sums.get_mut(at - panels.start).unwrap_or(&mut own);
-                        self.panel(at, inputs.clone(), block, columns, widened, sums);
+                        self.panel(at, inputs.start, block, columns, widened, sums);
                         if part + 1 == parts {
                             let tile = &mut tiles[at / PANELS_PER_BAND];
                             finish(tile, at % PANELS_PER_BAND, block, sums);
@@ -194,7 +194,7 @@ impl<C: Columns> Product<'_, C> {
                             let widened = &mut scratch.widened;
                             for (i, sums) in sums.iter_mut().enumerate() {
                                 let at = panels.start + band * PANELS_PER_BAND + i;
-                                self.panel(at, inputs.clone(), block, &columns, widened, sums);
+                                self.panel(at, inputs.start, block, &columns, widened, sums);
                                 if part + 1 == parts {
                                     finish(tile, i, block, sums);
                                 }
@@ -222,13 +222,13 @@ impl<C: Columns> Product<'_, C> {
     fn panel(
         &self,
         at: usize,
-        inputs: Range<usize>,
+        first_input: usize,
         block: Block,
         columns: &[Lanes],
         widened: &mut Widened,
         sums: &mut Sums,
     ) {
-        let weights = self.weights.panel(at, inputs);
+        let weights = self.weights.panel(at, first_input);
         panel(self.kernel, weights, columns, block.groups, widened, sums);
     }
 }

@@ -75,11 +75,9 @@ impl PackedWeights {
         self.d_out.div_ceil(PANEL)
     }
 
-    /// The weights of some inputs in one panel, and the padding that the kernel asks for.
-    pub(crate) fn panel(&self, panel: usize, inputs: std::ops::Range<usize>) -> &[u8] {
-        let start = panel * self.panel_bytes();
-        &self.bytes.bytes()
-            [start + inputs.start * ENTRY_BYTES..start + inputs.end * ENTRY_BYTES + PADDING]
+    /// The weights of one panel from an input on, and all that follows them in memory.
+    pub(crate) fn panel(&self, panel: usize, first_input: usize) -> &[u8] {
+        &self.bytes.bytes()[panel * self.panel_bytes() + first_input * ENTRY_BYTES..]
     }
 
     /// Bytes in memory.
@@ -142,7 +140,7 @@ pub(crate) mod tests {
         /// The integer weight of input `j` and output `k`.
         pub(crate) fn get(&self, j: usize, k: usize) -> i32 {
             let at = j * ENTRY_BYTES + k % PANEL * WEIGHT_BYTES;
-            let bytes = &self.panel(k / PANEL, 0..self.d_in)[at..];
+            let bytes = &self.panel(k / PANEL, 0)[at..];
             i32::from_le_bytes([0, bytes[0], bytes[1], bytes[2]]) >> 8
         }
     }
