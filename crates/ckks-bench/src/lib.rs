@@ -27,6 +27,7 @@ pub mod model;
 pub mod open;
 pub mod options;
 pub mod paired;
+pub mod page;
 pub mod progress;
 pub mod reference;
 pub mod report;

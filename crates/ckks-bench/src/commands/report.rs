@@ -1,18 +1,119 @@
 //! `ckks-bench report`.
 
+use super::print;
 use crate::error::{BenchError, Outcome};
+use crate::page::{self, Inputs, Page, PageError};
 use clap::Args;
 use std::io::Write;
+use std::path::{Path, PathBuf};
+use tensor_io::{check_writable, write_atomically};
 
 /// Options of `report`.
 #[derive(Debug, Args)]
-pub struct ReportArgs {}
+pub struct ReportArgs {
+    /// Reports of `run --json` and files of `sweep`
+    #[arg(value_name = "INPUT", required = true)]
+    pub inputs: Vec<PathBuf>,
 
-/// Not there yet.
+    /// Write a page: one file, nothing is loaded from elsewhere
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Write the tables as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+
+    /// Write a row for each measurement
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Write every plot as a picture into this folder
+    #[arg(long, value_name = "DIR")]
+    pub png: Option<PathBuf>,
+
+    /// Heading of the page
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "Encrypted linear layers, measured"
+    )]
+    pub title: String,
+}
+
+/// Reads all inputs and writes what was asked for. The outcome is `Passed` also where the inputs
+/// hold rejected measurements: this command measures nothing.
 ///
 /// # Errors
-/// [`BenchError::Usage`].
+/// [`BenchError::Usage`] for inputs that cannot be read, [`BenchError::File`] for outputs that
+/// cannot be written; nothing is written where an input is broken.
 pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, BenchError> {
-    let _ = (args, out);
-    Err(BenchError::usage("report is not there yet"))
+    let files = [
+        ("--html", &args.html),
+        ("--markdown", &args.markdown),
+        ("--csv", &args.csv),
+    ];
+    if args.png.is_none() && files.iter().all(|(_, path)| path.is_none()) {
+        return Err(BenchError::usage(
+            "there is nothing to write; give --html FILE, --markdown FILE, --csv FILE or --png DIR",
+        ));
+    }
+    for (flag, path) in &files {
+        if let Some(path) = path {
+            check_output(flag, path, args)?;
+        }
+    }
+    let mut inputs = Inputs::default();
+    for path in &args.inputs {
+        inputs.read(path).map_err(usage)?;
+    }
+    let page = Page::new(&inputs, &args.title).map_err(usage)?;
+    if let Some(path) = &args.html {
+        write("--html", path, page.html().map_err(usage)?.as_bytes())?;
+    }
+    if let Some(path) = &args.markdown {
+        write("--markdown", path, page.markdown().as_bytes())?;
+    }
+    if let Some(path) = &args.csv {
+        write("--csv", path, page::csv(&inputs).map_err(usage)?.as_bytes())?;
+    }
+    if let Some(folder) = &args.png {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            BenchError::usage(format!(
+                "--png: cannot make the folder {}: {error}",
+                folder.display()
+            ))
+        })?;
+        for picture in page.pictures().map_err(usage)? {
+            write("--png", &folder.join(picture.name), &picture.png)?;
+        }
+    }
+    print(out, &format!("{}\n", page.verdict))?;
+    Ok(Outcome::Passed)
+}
+
+fn usage(error: PageError) -> BenchError {
+    BenchError::usage(error.to_string())
+}
+
+/// An output must be writable, and must not be an input or another output.
+fn check_output(flag: &'static str, path: &Path, args: &ReportArgs) -> Result<(), BenchError> {
+    check_writable(path).map_err(|source| BenchError::File { flag, source })?;
+    let outputs = [&args.html, &args.markdown, &args.csv];
+    let named = outputs.into_iter().flatten().filter(|other| *other == path);
+    let is_input = args.inputs.iter().any(|input| {
+        input == path
+            || matches!((input.canonicalize(), path.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    });
+    if is_input || named.count() > 1 {
+        return Err(BenchError::usage(format!(
+            "{flag} {} is an input or another output, too; give each its own file",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+fn write(flag: &'static str, path: &Path, content: &[u8]) -> Result<(), BenchError> {
+    write_atomically(path, |file| file.write_all(content))
+        .map_err(|source| BenchError::File { flag, source })
 }
