@@ -64,6 +64,7 @@ impl Inputs {
             self.partial
                 .push(format!("{file}: the sweep's last line is cut off"));
         }
+        let settings = sweep.header.settings;
         for record in sweep.points {
             let source = Source {
                 file: file.to_owned(),
@@ -79,7 +80,7 @@ impl Inputs {
                 self.report(&source, report);
             }
             self.measurements
-                .extend(Measurement::of_point(file, record));
+                .extend(Measurement::of_point(file, &settings, record));
         }
         Ok(())
     }

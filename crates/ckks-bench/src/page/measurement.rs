@@ -2,7 +2,7 @@
 
 use crate::report::{Bytes, Configuration, Report, Stage, StageSummary, Verdict};
 use crate::shape::Shape;
-use crate::sweep::record::{PointOutcome, PointRecord};
+use crate::sweep::record::{PointOutcome, PointRecord, SweepSettings};
 use std::sync::Arc;
 
 /// Where something was read.
@@ -118,16 +118,12 @@ impl Measurement {
 
     /// A point of a sweep: its report's configuration, or how it ended without one.
     #[must_use]
-    pub fn of_point(file: &str, record: PointRecord) -> Vec<Measurement> {
+    pub fn of_point(file: &str, settings: &SweepSettings, record: PointRecord) -> Vec<Measurement> {
         let source = Source {
             file: file.to_owned(),
             asked: Some(record.point.plan.clone()),
         };
         let failure = ending(&record.outcome);
-        let (ahead, cold) = record
-            .report
-            .as_ref()
-            .map_or((false, false), |r| (r.settings.ahead, r.settings.cold));
         let mut measurements = match record.report {
             Some(report) => Measurement::of_report(&source, report),
             None => Vec::new(),
@@ -143,8 +139,8 @@ impl Measurement {
                     library: record.point.library,
                     device: record.point.device,
                     plan: String::new(),
-                    ahead,
-                    cold,
+                    ahead: settings.ahead,
+                    cold: settings.cold,
                     batch: record.point.batch,
                 },
                 verdict: None,

@@ -155,13 +155,13 @@ impl Content {
     }
 
     /// Shape, plan, threads, batch: the first columns of all tables.
-    pub(crate) fn what(&self, measurement: &Measurement) -> Vec<super::table::Cell> {
+    pub(crate) fn what(&self, measurement: &Measurement) -> [super::table::Cell; 4] {
         use super::table::Cell;
         let mut label = self.series.label(measurement);
         if let Some(source) = self.again(measurement) {
             label = format!("{label} ({source})");
         }
-        vec![
+        [
             Cell::words(measurement.shape()),
             Cell::words(label),
             Cell::exact(

@@ -55,9 +55,11 @@ impl AllSeries {
             if library {
                 label = format!("{} {label}", key.library);
             }
+            if ahead && key.ahead {
+                label = format!("{label} --ahead");
+            }
             for (say, text) in [
                 (device, key.device.as_str()),
-                (ahead && key.ahead, "ahead"),
                 (cold, if key.cold { "cold" } else { "warm" }),
             ] {
                 if say {

@@ -47,6 +47,8 @@ pub struct Table {
     pub caption: String,
     /// The columns.
     pub columns: Vec<Column>,
+    /// Names and values, without heads of columns.
+    pub facts: bool,
     /// As many cells in each row as there are columns.
     pub rows: Vec<Vec<Cell>>,
 }
@@ -58,21 +60,33 @@ pub struct Column {
     pub name: String,
     /// Aligned to the right.
     pub numeric: bool,
+    /// Sentences, which may take several lines.
+    pub long: bool,
 }
 
 impl Table {
-    /// An empty table; the names of columns of numbers start with `#`.
+    /// An empty table; the names of columns of numbers start with `#`, those of sentences with `~`.
     pub(crate) fn new(caption: impl Into<String>, columns: &[&str]) -> Table {
         Table {
             caption: caption.into(),
+            facts: false,
             columns: columns
                 .iter()
                 .map(|name| Column {
-                    name: name.trim_start_matches('#').to_owned(),
+                    name: name.trim_start_matches(['#', '~']).to_owned(),
                     numeric: name.starts_with('#'),
+                    long: name.starts_with('~'),
                 })
                 .collect(),
             rows: Vec::new(),
+        }
+    }
+
+    /// An empty table of names and values.
+    pub(crate) fn facts(caption: impl Into<String>) -> Table {
+        Table {
+            facts: true,
+            ..Table::new(caption, &["", "value"])
         }
     }
 

@@ -190,9 +190,7 @@ fn scaled(digit: f64, decade: i32) -> f64 {
 
 /// The number without zeros after its point: `1.00 ms` is `1 ms`, `1.00e-4` is `1e-4`.
 pub(crate) fn short(text: &str) -> String {
-    let end = text
-        .find(|c: char| c == 'e' || c == ' ')
-        .unwrap_or(text.len());
+    let end = text.find(['e', ' ']).unwrap_or(text.len());
     let (number, rest) = text.split_at(end);
     if number.contains('.') {
         let number = number.trim_end_matches('0').trim_end_matches('.');

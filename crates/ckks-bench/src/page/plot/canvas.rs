@@ -129,19 +129,16 @@ impl Canvas<'_> {
         ink: Ink,
         width: u32,
     ) -> Result<(), PageError> {
-        let length = f64::from(to.0 - from.0).hypot(f64::from(to.1 - from.1));
-        let at = |along: f64| {
-            let part = (along / length).min(1.0);
-            let along =
-                |from: i32, to: i32| (f64::from(from) + f64::from(to - from) * part).round() as i32;
-            (along(from.0, to.0), along(from.1, to.1))
-        };
-        let mut start = 0.0;
-        while start < length {
-            self.line(at(start), at(start + 6.0), ink, width)?;
-            start += 10.0;
-        }
+        let style = ink.dashed_placeholder().stroke_width(width);
+        self.root.draw(&PathElement::new([from, to], style))?;
         Ok(())
+    }
+
+    /// A text with the background behind, so that no line runs through it.
+    pub(crate) fn label(&self, text: &str, centre: (i32, i32), ink: Ink) -> Result<(), PageError> {
+        let (half, (x, y)) = (width_of(text) / 2, centre);
+        self.block((x - half, y - 8), (x + half, y + 8), Ink::Surface, 1.0)?;
+        self.text(text, centre, ink, Align::Centre)
     }
 
     /// A filled rectangle.

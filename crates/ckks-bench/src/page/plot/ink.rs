@@ -55,9 +55,14 @@ impl Ink {
         RGBColor(1, 254, self.number())
     }
 
-    /// The placeholder as the drawing library writes it.
-    fn written(self) -> String {
-        format!("\"#01FE{:02X}\"", self.number())
+    /// The placeholder for a dashed line: the drawing library has no dashes.
+    pub(crate) fn dashed_placeholder(self) -> RGBColor {
+        RGBColor(1, 253, self.number())
+    }
+
+    /// The placeholders as the drawing library writes them.
+    fn written(self) -> [String; 2] {
+        ["FE", "FD"].map(|kind| format!("\"#01{kind}{:02X}\"", self.number()))
     }
 
     /// Name of the CSS variable.
@@ -126,6 +131,9 @@ pub(crate) fn light(svg: &str) -> String {
 
 fn replace(svg: &str, with: impl Fn(Ink) -> String) -> String {
     Ink::all().fold(svg.to_owned(), |svg, ink| {
-        svg.replace(&ink.written(), &format!("\"{}\"", with(ink)))
+        let [full, dashed] = ink.written();
+        let colour = with(ink);
+        svg.replace(&full, &format!("\"{colour}\""))
+            .replace(&dashed, &format!("\"{colour}\" stroke-dasharray=\"6 4\""))
     })
 }

@@ -70,14 +70,17 @@ pub(crate) fn lines(
             Ink::Muted,
             Align::Centre,
         )?;
+        let height = |row: usize| top - (markers.len() - row) as i32 * LINE + LINE / 2 - 2;
         for (row, marker) in markers.iter().enumerate() {
             let at = x.at(marker.at);
+            canvas.dashes((at, height(row) + LINE / 2), (at, bottom), marker.ink, 1)?;
+        }
+        for (row, marker) in markers.iter().enumerate() {
             let label = fitted(&marker.label, width);
-            let height = top - (markers.len() - row) as i32 * LINE + LINE / 2 - 2;
-            canvas.dashes((at, height + LINE / 2), (at, bottom), marker.ink, 1)?;
             let half = width_of(&label) / 2;
+            let at = x.at(marker.at);
             let centre = at.clamp(half.min(width / 2), (width - half).max(width / 2));
-            canvas.text(&label, (centre, height), marker.ink, Align::Centre)?;
+            canvas.label(&label, (centre, height(row)), marker.ink)?;
         }
         for line in lines {
             let points: Vec<(i32, i32)> = line

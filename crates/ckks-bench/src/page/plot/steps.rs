@@ -51,13 +51,14 @@ pub(crate) fn steps(
             canvas.line((at, bottom), (at, bottom + 4), Ink::Muted, 1)?;
             canvas.text(&label, (at, bottom + 13), Ink::Muted, Align::Centre)?;
         }
-        for steps in all {
+        // The first is drawn last: what passed lies above what was rejected.
+        for steps in all.iter().rev() {
             for &([low, high], share) in &steps.bins {
                 let corner = (x.at(high), bottom);
                 canvas.block((x.at(low), y.at(share)), corner, steps.ink, 0.14)?;
             }
         }
-        for steps in all {
+        for steps in all.iter().rev() {
             let mut last = bottom;
             for &([low, high], share) in &steps.bins {
                 let (from, to, height) = (x.at(low), x.at(high), y.at(share));
@@ -76,13 +77,16 @@ pub(crate) fn steps(
             Ink::Muted,
             Align::Centre,
         )?;
+        let height = |row: usize| top - (gates.len() - row) as i32 * LINE + LINE / 2 - 2;
         for (row, gate) in gates.iter().enumerate() {
             let at = x.at(gate.at);
-            let height = top - (gates.len() - row) as i32 * LINE + LINE / 2 - 2;
-            canvas.line((at, height + LINE / 2), (at, bottom), gate.ink, 2)?;
+            canvas.line((at, height(row) + LINE / 2), (at, bottom), gate.ink, 2)?;
+        }
+        for (row, gate) in gates.iter().enumerate() {
             let half = width_of(&gate.label) / 2;
+            let at = x.at(gate.at);
             let centre = at.clamp(half.min(width / 2), (width - half).max(width / 2));
-            canvas.text(&gate.label, (centre, height), gate.ink, Align::Centre)?;
+            canvas.label(&gate.label, (centre, height(row)), gate.ink)?;
         }
         Ok(())
     })

@@ -24,7 +24,7 @@ pub(super) fn section(content: &Content) -> Section {
         let Some(sizes) = measurement.bytes() else {
             continue;
         };
-        let mut row = content.what(measurement);
+        let mut row = content.what(measurement).to_vec();
         row.extend(
             [
                 sizes.keys,
@@ -63,7 +63,7 @@ pub(super) fn section(content: &Content) -> Section {
             continue;
         };
         count += 1;
-        let mut row = content.what(measurement);
+        let mut row = content.what(measurement).to_vec();
         row.push(Cell::of(sizes.moved(), bytes));
         row.push(Cell::exact(bytes(sizes.weights_bf16), sizes.weights_bf16));
         row.push(Cell::of(end_to_end(measurement), seconds));

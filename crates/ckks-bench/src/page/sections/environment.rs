@@ -16,7 +16,7 @@ pub(super) fn section(content: &Content) -> Section {
     }
     for group in &groups {
         let reports = plural(group.len() as u64, "report");
-        let mut table = Table::new(format!("Machine and program of {reports}"), &["", ""]);
+        let mut table = Table::facts(format!("Machine and program of {reports}"));
         for (name, value) in facts(group) {
             table.push(vec![Cell::words(name), value]);
         }

@@ -39,7 +39,7 @@ pub(super) fn section(content: &Content) -> Result<Section, PageError> {
         let Some(errors) = configuration.errors else {
             continue;
         };
-        let mut row = content.what(measurement);
+        let mut row = content.what(measurement).to_vec();
         row.push(Cell::words(measurement.verdict_word()));
         row.push(Cell::of(errors.max_abs, scientific));
         row.push(Cell::exact(scientific(errors.limit), errors.limit));
@@ -101,6 +101,7 @@ fn pools(content: &Content, shape: &[&Measurement]) -> Vec<Pool> {
             add(&mut pool.histogram, histogram);
         }
     }
+    pools.sort_by_key(|pool| pool.ink == Ink::Limit);
     pools
 }
 

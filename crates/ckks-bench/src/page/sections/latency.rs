@@ -43,7 +43,7 @@ pub(super) fn section(content: &Content) -> Result<Section, PageError> {
     );
     for measurement in &content.measurements {
         for (stage, summary, _) in parts(measurement) {
-            let mut row = content.what(measurement);
+            let mut row = content.what(measurement).to_vec();
             row.push(Cell::words(stage.to_string()));
             row.push(Cell::exact(summary.samples.to_string(), summary.samples));
             let duration = summary.duration;
@@ -113,11 +113,11 @@ fn groups(content: &Content, panel: &[&Measurement]) -> Vec<Group> {
             let mut label = label(measurement);
             if split {
                 let part = if stage == Stage::AheadOfTimeEvaluation {
-                    "ahead of time"
+                    "beforehand"
                 } else {
-                    "online"
+                    "online part"
                 };
-                label = format!("{label}, {part}");
+                label = format!("{label}: {part}");
             }
             let bar = Bar {
                 label,

@@ -38,10 +38,7 @@ pub(super) fn section(content: &Content) -> Section {
                     .join(", "),
             ),
         };
-        let mut table = Table::new(
-            format!("{}, used by {}", parameters.name, users.join("; ")),
-            &["property", "value"],
-        );
+        let mut table = Table::facts(format!("{}, used by {}", parameters.name, users.join("; ")));
         let degree = parameters.ring_degree;
         for (name, value) in [
             ("ring degree N", Cell::exact(degree.to_string(), degree)),

@@ -6,23 +6,29 @@ use crate::report::Report;
 use crate::units::{bytes_per_second, plural};
 use ckks_backend::Delivery;
 
+const COLUMNS: &[&str] = &["start (UTC)", "~command line"];
+
 pub(super) fn section(content: &Content) -> Section {
     let mut section = Section::new("redo", "How to redo it");
-    let mut table = Table::new(
-        "Command lines, in the order of their start",
-        &["start (UTC)", "commit", "command line", "settings"],
-    );
     let mut reports: Vec<&Report> = content.reports.iter().map(|report| &**report).collect();
     reports.sort_by(|a, b| a.date.cmp(&b.date));
+    let mut groups: Vec<(Vec<Vec<Cell>>, Table)> = Vec::new();
     for report in reports {
-        table.push(vec![
+        let settings = settings(report);
+        let line = vec![
             Cell::words(report.date.clone()),
-            Cell::words(super::environment::commit(report)),
             Cell::words(command(&report.command_line)),
-            Cell::words(settings(report)),
-        ]);
+        ];
+        match groups.iter_mut().find(|group| group.0 == settings) {
+            Some((_, lines)) => lines.push(line),
+            None => {
+                let mut lines = Table::new("Command lines with these settings", COLUMNS);
+                lines.push(line);
+                groups.push((settings, lines));
+            }
+        }
     }
-    if !table.rows.is_empty() {
+    if !groups.is_empty() {
         section.notes.push(
             "Check out the commit, build with cargo build --release, run the command lines on an \
              idle machine, and make this page again with ckks-bench report. Durations will differ; \
@@ -30,40 +36,73 @@ pub(super) fn section(content: &Content) -> Section {
                 .to_owned(),
         );
     }
-    section.table(table);
+    for (rows, lines) in groups {
+        let mut settings = Table::facts("Settings");
+        for row in rows {
+            settings.push(row);
+        }
+        section.table(settings);
+        section.table(lines);
+    }
     section
 }
 
-fn settings(report: &Report) -> String {
+/// What decides the numbers, threads and layers excepted: those are in every table.
+fn settings(report: &Report) -> Vec<Vec<Cell>> {
     let settings = &report.settings;
     let circumstances = settings.circumstances;
-    let mut parts = vec![
-        format!("library {} on {}", settings.library, settings.device),
-        plural(settings.threads as u64, "thread"),
-        format!(
-            "{} after {}",
-            plural(settings.trials as u64, "trial"),
-            plural(settings.warmup as u64, "warm-up")
+    let link = circumstances.link_bytes_per_second;
+    let words = |text: &str| Cell::words(text);
+    [
+        ("commit", Cell::words(super::environment::commit(report))),
+        (
+            "library and device",
+            Cell::words(format!("{}, {}", settings.library, settings.device)),
         ),
-        format!("seed {}", settings.seed),
-        format!("generator: {}", settings.generator),
-        format!("weights {}", settings.weights),
-        format!("vectors {}", settings.input),
-        format!(
-            "link {}, {} per key or layer download, W·A {}",
-            bytes_per_second(circumstances.link_bytes_per_second),
-            plural(circumstances.reuse, "evaluation"),
-            match circumstances.delivery {
-                Delivery::Cached => "cached",
+        (
+            "trials",
+            Cell::words(format!(
+                "{} after {}",
+                plural(settings.trials as u64, "trial"),
+                plural(settings.warmup as u64, "warm-up")
+            )),
+        ),
+        (
+            "seed",
+            Cell::exact(settings.seed.to_string(), settings.seed),
+        ),
+        ("generator of synthetic data", words(&settings.generator)),
+        ("weights", words(&settings.weights)),
+        ("vectors", words(&settings.input)),
+        (
+            "evaluation",
+            words(match settings.ahead {
+                true => "ahead-of-time part and online part",
+                false => "in one piece",
+            }),
+        ),
+        (
+            "caches",
+            words(match settings.cold {
+                true => "cold: rotating through copies of the layer",
+                false => "warm: one copy of the layer",
+            }),
+        ),
+        ("link", Cell::exact(bytes_per_second(link), link)),
+        (
+            "evaluations that share keys or W·A",
+            Cell::exact(circumstances.reuse.to_string(), circumstances.reuse),
+        ),
+        (
+            "W·A",
+            words(match circumstances.delivery {
+                Delivery::Cached => "downloaded once for a layer",
                 Delivery::Sent => "sent with every answer",
-            }
+            }),
         ),
-    ];
-    if settings.ahead {
-        parts.push("ahead-of-time part split off".to_owned());
-    }
-    parts.push(if settings.cold { "cold" } else { "warm" }.to_owned());
-    parts.join("; ")
+    ]
+    .map(|(name, value)| vec![Cell::words(name), value])
+    .to_vec()
 }
 
 /// The arguments in a form that a shell reads back.

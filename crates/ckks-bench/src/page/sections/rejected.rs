@@ -9,7 +9,7 @@ pub(super) fn section(content: &Content) -> Section {
     let mut section = Section::new("rejected", "Rejected and failed");
     let mut table = Table::new(
         "What failed, and why",
-        &columns(&["where", "reason", "read from"]),
+        &columns(&["where", "~reason", "read from"]),
     );
     let mut worst = Table::new(
         "The worst output of each",
@@ -19,14 +19,14 @@ pub(super) fn section(content: &Content) -> Section {
         let Some(failure) = &measurement.failure else {
             continue;
         };
-        let mut row = content.what(measurement);
+        let mut row = content.what(measurement).to_vec();
         row.push(Cell::words(failure.stage.clone()));
         row.push(Cell::words(failure.reason.clone()));
         row.push(Cell::words(measurement.source.to_string()));
         table.push(row);
         let configuration = measurement.configuration.as_ref();
         if let Some(output) = configuration.and_then(|c| c.rejection.as_ref()?.worst) {
-            let mut row = content.what(measurement);
+            let mut row = content.what(measurement).to_vec();
             row.push(Cell::exact(output.vector.to_string(), output.vector));
             row.push(Cell::exact(output.output.to_string(), output.output));
             row.push(Cell::exact(scientific(output.expected), output.expected));

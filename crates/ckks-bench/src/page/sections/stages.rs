@@ -45,8 +45,8 @@ pub(super) fn section(content: &Content) -> Result<Section, PageError> {
                 .into_iter()
                 .map(|(name, seconds)| {
                     let place = place(&name).unwrap_or(0);
-                    // Beyond the colours that can be told apart, the last one is used again.
-                    (name, (place + 3).min(PARTS - 1), seconds)
+                    // Other colours than the stages have, as long as there are some.
+                    (name, (place + 3) % PARTS, seconds)
                 })
                 .collect()
         };
@@ -153,7 +153,7 @@ fn table(content: &Content) -> Table {
             .as_ref()
             .and_then(|c| c.stages.as_ref());
         for summary in stages.into_iter().flatten() {
-            let mut row = content.what(measurement);
+            let mut row = content.what(measurement).to_vec();
             row.push(Cell::words(summary.stage.to_string()));
             row.push(Cell::exact(summary.samples.to_string(), summary.samples));
             let duration = summary.duration;
@@ -166,7 +166,7 @@ fn table(content: &Content) -> Table {
             }
             table.push(row);
             for phase in &summary.phases {
-                let mut row = content.what(measurement);
+                let mut row = content.what(measurement).to_vec();
                 row.push(Cell::words(format!("{}: {}", summary.stage, phase.name)));
                 row.push(Cell::exact(phase.samples.to_string(), phase.samples));
                 let duration = phase.duration;

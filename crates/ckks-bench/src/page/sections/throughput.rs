@@ -37,7 +37,7 @@ pub(super) fn section(content: &Content) -> Result<Section, PageError> {
             .as_ref()
             .and_then(|c| c.throughput);
         if let Some(rate) = rate {
-            let mut row = content.what(measurement);
+            let mut row = content.what(measurement).to_vec();
             row.push(Cell::exact(number(rate.evaluation), rate.evaluation));
             row.push(Cell::exact(number(rate.end_to_end), rate.end_to_end));
             table.push(row);
@@ -185,15 +185,18 @@ fn cell(crossover: Option<Crossover>) -> Cell {
 fn estimates(content: &Content) -> Table {
     let mut table = Table::new(
         "Predicted by the cost model for one batch, one thread",
-        &columns(&[
-            "of plan",
+        &[
+            "layer",
+            "#threads",
+            "#batch",
+            "plan",
             "#link",
             "#server",
             "#client",
             "#on the link",
             "#shared",
             "#total",
-        ]),
+        ],
     );
     for measurement in &content.measurements {
         let Some((report, configuration)) = measurement
@@ -206,7 +209,8 @@ fn estimates(content: &Content) -> Table {
         let plan = configuration.description.as_ref().map(|d| &d.plan);
         let link = report.settings.circumstances.link_bytes_per_second;
         for estimate in plan.into_iter().flat_map(|plan| &plan.estimates) {
-            let mut row = content.what(measurement);
+            let [layer, _, threads, batch] = content.what(measurement);
+            let mut row = vec![layer, threads, batch];
             row.push(Cell::words(estimate.plan.clone()));
             row.push(Cell::exact(bytes_per_second(link), link));
             for value in [
@@ -218,7 +222,8 @@ fn estimates(content: &Content) -> Table {
             ] {
                 row.push(Cell::exact(seconds(value), value));
             }
-            if measurement.failure.is_none() {
+            // Every plan of a batch carries the estimates of all plans.
+            if measurement.failure.is_none() && !table.rows.contains(&row) {
                 table.push(row);
             }
         }
