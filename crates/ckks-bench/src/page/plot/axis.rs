@@ -92,17 +92,29 @@ impl Axis {
     /// pixels that a label takes along the axis.
     pub(crate) fn ticks(&self, needed: impl Fn(&str) -> i32) -> Vec<(f64, String)> {
         let mut best = Vec::new();
-        for values in self.candidates() {
-            let ticks: Vec<(f64, String)> = values
-                .into_iter()
-                .filter(|value| self.holds(*value))
-                .map(|value| (value, self.label(value)))
-                .collect();
+        let candidates = self.candidates();
+        for values in &candidates {
+            let ticks: Vec<(f64, String)> = self.within(values);
             if self.fit(&ticks, &needed) && ticks.len() > best.len() {
                 best = ticks;
             }
         }
+        if best.is_empty() {
+            // Even the fewest are too close on a short axis of many decades, or none is round:
+            // those that fit are better than none.
+            let all = candidates.iter().map(|values| self.within(values));
+            if let Some(few) = all.into_iter().find(|ticks| !ticks.is_empty()) {
+                let values: Vec<f64> = few.iter().map(|tick| tick.0).collect();
+                best = self.ticks_at(&values, needed);
+            }
+        }
         best
+    }
+
+    /// Those values that are on the axis, with their labels.
+    fn within(&self, values: &[f64]) -> Vec<(f64, String)> {
+        let held = values.iter().filter(|value| self.holds(**value));
+        held.map(|&value| (value, self.label(value))).collect()
     }
 
     /// The given values as ticks, without those that do not fit.
@@ -203,6 +215,7 @@ pub(crate) fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn short_numbers() {
@@ -222,17 +235,29 @@ mod tests {
         assert_eq!(axis.at(f64::NAN), 100);
     }
 
-    #[test]
-    fn labels_of_ticks_do_not_touch() {
-        for [low, high] in [[1e-6, 3e-6], [1e-9, 1e3], [0.9, 1.1], [1.0, 64.0]] {
-            for pixels in [[40, 200], [40, 640], [300, 20]] {
-                let axis = Axis::log([low, high].into_iter(), Unit::Seconds, pixels);
-                let ticks = axis.ticks(|text| text.len() as i32 * 8);
-                for pair in ticks.windows(2) {
-                    let room = (axis.at(pair[1].0) - axis.at(pair[0].0)).abs();
-                    assert!(room >= 4 * (pair[0].1.len() + pair[1].1.len()) as i32);
-                }
-                assert!(!ticks.is_empty(), "{low} {high} {pixels:?}");
+    proptest! {
+        #[test]
+        fn labels_of_ticks_do_not_touch(
+            low in -9.0..4.0f64,
+            decades in 0.5..12.0f64,
+            from in 0..60i32,
+            length in 150..700i32,
+            down: bool,
+            log: bool,
+        ) {
+            let ends = [10f64.powf(low), 10f64.powf(low + decades)].into_iter();
+            let pixels = if down { [from + length, from] } else { [from, from + length] };
+            let axis = if log {
+                Axis::log(ends, Unit::Seconds, pixels)
+            } else {
+                Axis::linear(ends, Unit::Seconds, pixels)
+            };
+            let width = |text: &str| text.chars().count() as i32 * 8;
+            let ticks = axis.ticks(width);
+            prop_assert!(!ticks.is_empty());
+            for pair in ticks.windows(2) {
+                let room = (axis.at(pair[1].0) - axis.at(pair[0].0)).abs();
+                prop_assert!(2 * room >= width(&pair[0].1) + width(&pair[1].1));
             }
         }
     }
