@@ -1,6 +1,11 @@
 //! Disjoint writes into one buffer.
 
 use crate::mac::Block;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m128i, __m512i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128, _mm512_storeu_si512,
+    _mm512_stream_si512,
+};
 use std::marker::PhantomData;
 
 /// A view for threads that write different blocks of one buffer.
@@ -40,5 +45,60 @@ impl<'a> DisjointBlocks<'a> {
         assert!(at < self.len, "block index within the buffer");
         // SAFETY: in bounds, and exclusive by the caller's promise.
         unsafe { self.pointer.add(at).write(value) };
+    }
+
+    /// Writes block `at` past the caches, without reading its line first; visible to other threads
+    /// after [`end_streaming`] only. Where the CPU has no such store, an ordinary one.
+    ///
+    /// # Safety
+    /// As [`DisjointBlocks::write`].
+    #[inline(always)]
+    pub(crate) unsafe fn stream(&self, at: usize, value: Block) {
+        assert!(at < self.len, "block index within the buffer");
+        let block = self.pointer.wrapping_add(at);
+        #[cfg(target_arch = "x86_64")]
+        if block.cast::<__m128i>().is_aligned() {
+            for (i, quarter) in value.as_chunks::<4>().0.iter().enumerate() {
+                // SAFETY: in bounds and aligned, exclusive by the caller's promise; SSE2 is part
+                // of the architecture.
+                unsafe {
+                    let quarter = _mm_loadu_si128(quarter.as_ptr().cast());
+                    _mm_stream_si128(block.cast::<__m128i>().add(i), quarter);
+                }
+            }
+            return;
+        }
+        // SAFETY: in bounds, and exclusive by the caller's promise.
+        unsafe { block.write(value) };
+    }
+
+    /// Writes block `at` from a register; with `stream` past the caches, without reading its line
+    /// first, visible to other threads after [`end_streaming`] only.
+    ///
+    /// # Safety
+    /// As [`DisjointBlocks::write`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(crate) unsafe fn write_register(&self, at: usize, value: __m512i, stream: bool) {
+        assert!(at < self.len, "block index within the buffer");
+        let block = self.pointer.wrapping_add(at).cast::<__m512i>();
+        // SAFETY: in bounds, exclusive by the caller's promise; a stream asks for alignment.
+        unsafe {
+            if stream && block.is_aligned() {
+                _mm512_stream_si512(block, value);
+            } else {
+                _mm512_storeu_si512(block, value);
+            }
+        }
+    }
+}
+
+/// Makes this thread's streamed blocks visible to whom it hands over to.
+pub(crate) fn end_streaming() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of the architecture.
+    unsafe {
+        _mm_sfence();
     }
 }

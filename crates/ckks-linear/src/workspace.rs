@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Buffers of one evaluation.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    /// Baby-step polynomials, `[limb][block][baby][column]`, rows padded.
+    /// Baby-step polynomials, `[limb][block]`, each row ordered by [`crate::mac::place`], padded.
     pub(crate) babies: BlockBuffer,
     /// Inner sums, `[giant][column][limb][block]`, polynomials padded.
     pub(crate) sums: BlockBuffer,

@@ -3,8 +3,8 @@
 use super::scratch::SwitchScratch;
 use super::{Parts, PhaseTimes};
 use crate::error::{LinearError, expect_count};
-use crate::mac::{self, Block, BlockInput, MacModulus};
-use crate::memory::DisjointBlocks;
+use crate::mac::{self, Block, BlockInput, BlockOutput, MacModulus};
+use crate::memory::{self, DisjointBlocks};
 use crate::prepared::{PreparedLayer, PreparedOutput};
 use crate::workspace::Workspace;
 use ckks::automorphism::{Automorphism, GaloisElement};
@@ -134,6 +134,12 @@ impl<'a> Evaluation<'a> {
         self.polys * self.queries.len()
     }
 
+    /// Whether sums are written past the caches: those of many columns would leave them before
+    /// they are read, and their lines would be fetched only to be overwritten.
+    fn streams(&self) -> bool {
+        self.columns() >= mac::GROUP
+    }
+
     pub(super) fn blocks(&self) -> usize {
         self.context.degree() / 16
     }
@@ -200,7 +206,7 @@ impl<'a> Evaluation<'a> {
                     let column = q * self.polys;
                     let place = Place {
                         arena,
-                        row: baby * self.columns() + column,
+                        row: mac::place(self.layer.babies, self.columns(), baby, column),
                     };
                     SwitchScratch::with(context, |scratch| {
                         self.baby(
@@ -228,10 +234,18 @@ impl<'a> Evaluation<'a> {
     ) {
         let context = self.context;
         let (n, limbs, level) = (context.degree(), context.q_limbs(), context.level());
+        // With key switches the lines are fetched while transforms run, and stay.
+        let stream = self.polys == 1 && self.streams();
         let write = |limb: usize, poly: usize, block: usize, value: Block| {
             let at = (limb * self.blocks() + block) * self.arena_stride + place.row + poly;
             // SAFETY: the row belongs to one baby step of one query, which one task handles.
-            unsafe { place.arena.write(at, value) };
+            unsafe {
+                if stream {
+                    place.arena.stream(at, value);
+                } else {
+                    place.arena.write(at, value);
+                }
+            };
         };
         let zero = [0; 16];
         let [rotation, following @ ..] = rotations else {
@@ -289,6 +303,9 @@ impl<'a> Evaluation<'a> {
                 }
             }
         }
+        if stream {
+            memory::end_streaming();
+        }
     }
 
     /// All inner sums of one output.
@@ -300,30 +317,32 @@ impl<'a> Evaluation<'a> {
         let sums = DisjointBlocks::new(workspace.sums.blocks_mut());
         let rows = self.layer.babies * columns;
         let total = self.context.q_limbs() * blocks;
+        let stream = self.streams();
+        let alike = mac::alike(&output.spans, &output.babies_of_terms);
         (0..total.div_ceil(BLOCKS_PER_TASK))
             .into_par_iter()
             .for_each(|task| {
                 for at in task * BLOCKS_PER_TASK..total.min((task + 1) * BLOCKS_PER_TASK) {
                     let input = BlockInput {
                         spans: &output.spans,
+                        alike: &alike,
                         babies_of_terms: &output.babies_of_terms,
                         plaintexts: &plaintexts[at * terms..(at + 1) * terms],
                         babies: &babies[at * self.arena_stride..at * self.arena_stride + rows],
                         columns,
                     };
                     let modulus = &self.moduli[at / blocks];
-                    mac::block(
-                        self.context.level(),
-                        modulus,
-                        input,
-                        |giant, column, sum| {
-                            // SAFETY: `at` belongs to one task, and with giant and column it
-                            // names a block.
-                            unsafe {
-                                sums.write((giant * columns + column) * self.sum_stride + at, sum)
-                            };
-                        },
-                    );
+                    let output = BlockOutput {
+                        sums,
+                        stride: self.sum_stride,
+                        at,
+                        stream,
+                    };
+                    // SAFETY: `at` belongs to one task.
+                    unsafe { mac::block(self.context.level(), modulus, input, output) };
+                }
+                if stream {
+                    memory::end_streaming();
                 }
             });
     }

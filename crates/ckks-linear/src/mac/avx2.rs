@@ -1,27 +1,26 @@
 //! AVX2: two halves of a block, even and odd lanes multiplied apart, 4 products to an
 //! instruction.
 
-use super::{Block, BlockInput, MacModulus};
+use super::{Block, BlockInput, BlockOutput, Group, MacModulus};
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_blend_epi32,
     _mm256_loadu_si256, _mm256_min_epu32, _mm256_mul_epu32, _mm256_set1_epi32, _mm256_set1_epi64x,
     _mm256_setzero_si256, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
+/// # Safety
+/// As [`super::block`].
 #[target_feature(enable = "avx2")]
-pub(super) fn block(
-    mac: &MacModulus,
-    input: BlockInput<'_>,
-    mut sink: impl FnMut(usize, usize, Block),
-) {
-    for (giant, span) in input.spans.iter().enumerate() {
-        let (plaintexts, babies_of_terms) = input.terms(span);
-        for column in 0..input.columns {
-            sink(
-                giant,
-                column,
-                sum(mac, &input, plaintexts, babies_of_terms, column),
-            );
+pub(super) unsafe fn block(mac: &MacModulus, input: BlockInput<'_>, output: BlockOutput<'_>) {
+    for group in input.groups() {
+        for (giant, span) in input.spans.iter().enumerate() {
+            let (plaintexts, babies_of_terms) = input.terms(span);
+            for column in 0..group.width {
+                let sum = sum(mac, plaintexts, babies_of_terms, group, column);
+                let at = output.place(input.columns, giant, group.first + column);
+                // SAFETY: by the caller's promise.
+                unsafe { output.write(at, sum) };
+            }
         }
     }
 }
@@ -42,9 +41,9 @@ fn load(values: &Block) -> [__m256i; 2] {
 #[target_feature(enable = "avx2")]
 fn sum(
     mac: &MacModulus,
-    input: &BlockInput<'_>,
     plaintexts: &[Block],
     babies_of_terms: &[u32],
+    group: Group<'_>,
     column: usize,
 ) -> Block {
     let mut even = [_mm256_setzero_si256(); 2];
@@ -60,7 +59,7 @@ fn sum(
         }
         for (plaintext, &baby) in plaintexts.iter().zip(babies) {
             let plain = load(plaintext);
-            let values = load(&input.babies[baby as usize * input.columns + column]);
+            let values = load(&group.babies[baby as usize * group.width + column]);
             for h in 0..2 {
                 let plain_odd = _mm256_srli_epi64::<32>(plain[h]);
                 let value_odd = _mm256_srli_epi64::<32>(values[h]);
