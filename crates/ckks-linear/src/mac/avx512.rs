@@ -19,43 +19,103 @@ pub(super) unsafe fn block(mac: &MacModulus, input: BlockInput<'_>, output: Bloc
         // SAFETY: by the caller's promise.
         unsafe {
             match group.width {
-                4 => columns::<2, 4>(mac, &input, group, 0, output),
-                3 => {
-                    columns::<1, 2>(mac, &input, group, 0, output);
-                    columns::<1, 1>(mac, &input, group, 2, output);
-                }
-                2 => columns::<1, 2>(mac, &input, group, 0, output),
-                _ => columns::<1, 1>(mac, &input, group, 0, output),
+                4 => wide::<4>(mac, &input, group, output),
+                3 => wide::<3>(mac, &input, group, output),
+                2 => narrow::<2>(mac, &input, group, output),
+                _ => narrow::<1>(mac, &input, group, output),
             }
         }
     }
 }
 
-/// `C` columns of a group for every giant step, `G` giant steps at a time.
+/// A group of `C` columns, two giant steps at a time where they read the same babies.
 ///
 /// # Safety
 /// As [`super::block`].
 #[inline]
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn columns<const G: usize, const C: usize>(
+unsafe fn wide<const C: usize>(
     mac: &MacModulus,
     input: &BlockInput<'_>,
     group: Group<'_>,
-    column: usize,
     output: BlockOutput<'_>,
 ) {
     let mut giant = 0;
     while giant < input.spans.len() {
-        if G > 1 && input.alike[giant] >= G {
+        if input.alike[giant] >= 2 {
             // SAFETY: by the caller's promise.
-            unsafe { tile::<G, C>(mac, input, group, giant, column, output) };
-            giant += G;
+            unsafe { tile::<2, C>(mac, input, group, giant, output) };
+            giant += 2;
         } else {
             // SAFETY: by the caller's promise.
-            unsafe { tile::<1, C>(mac, input, group, giant, column, output) };
+            unsafe { tile::<1, C>(mac, input, group, giant, output) };
             giant += 1;
         }
     }
+}
+
+/// A group of `C` columns, one giant step at a time: with so few columns the plaintexts' way from
+/// memory is the limit, and one stream is read fastest.
+///
+/// # Safety
+/// As [`super::block`].
+#[inline]
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn narrow<const C: usize>(
+    mac: &MacModulus,
+    input: &BlockInput<'_>,
+    group: Group<'_>,
+    output: BlockOutput<'_>,
+) {
+    for (giant, span) in input.spans.iter().enumerate() {
+        let (plaintexts, babies_of_terms) = input.terms(span);
+        let sums = row::<C>(mac, group, plaintexts, babies_of_terms);
+        for (c, &sum) in sums.iter().enumerate() {
+            let at = output.place(input.columns, giant, group.first + c);
+            // SAFETY: by the caller's promise.
+            unsafe { output.sums.write_register(at, sum, false) };
+        }
+    }
+}
+
+/// Sums of a group of `C` columns for one giant step.
+#[inline]
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+fn row<const C: usize>(
+    mac: &MacModulus,
+    group: Group<'_>,
+    plaintexts: &[Block],
+    babies_of_terms: &[u32],
+) -> [__m512i; C] {
+    let mut even = [_mm512_setzero_si512(); C];
+    let mut odd = [_mm512_setzero_si512(); C];
+    let radix = _mm512_set1_epi64(i64::from(mac.modulus.radix()));
+    let chunks = plaintexts
+        .chunks(mac.chunk)
+        .zip(babies_of_terms.chunks(mac.chunk));
+    for (i, (plaintexts, babies)) in chunks.enumerate() {
+        if i > 0 {
+            even = even.map(|t| fold(t, radix));
+            odd = odd.map(|t| fold(t, radix));
+        }
+        for (plaintext, &baby) in plaintexts.iter().zip(babies) {
+            let plain_even = load(plaintext);
+            let plain_odd = _mm512_srli_epi64::<32>(plain_even);
+            let first = baby as usize * C;
+            let values = &group.babies[first..first + C];
+            for c in 0..C {
+                let baby_even = load(&values[c]);
+                let baby_odd = _mm512_srli_epi64::<32>(baby_even);
+                even[c] = _mm512_add_epi64(even[c], _mm512_mul_epu32(plain_even, baby_even));
+                odd[c] = _mm512_add_epi64(odd[c], _mm512_mul_epu32(plain_odd, baby_odd));
+            }
+        }
+    }
+    let mut sums = even;
+    for c in 0..C {
+        sums[c] = reduce(mac, fold(even[c], radix), fold(odd[c], radix));
+    }
+    sums
 }
 
 #[inline]
@@ -75,7 +135,7 @@ fn prefetch(block: &Block, ahead: usize) {
     _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(block).wrapping_add(ahead).cast());
 }
 
-/// Sums of `C` neighbouring columns for `G` neighbouring giant steps that read the same babies.
+/// A group of `C` columns for `G` neighbouring giant steps that read the same babies.
 ///
 /// # Safety
 /// As [`super::block`].
@@ -86,7 +146,6 @@ unsafe fn tile<const G: usize, const C: usize>(
     input: &BlockInput<'_>,
     group: Group<'_>,
     giant: usize,
-    column: usize,
     output: BlockOutput<'_>,
 ) {
     let mut even = [[_mm512_setzero_si512(); C]; G];
@@ -103,16 +162,16 @@ unsafe fn tile<const G: usize, const C: usize>(
             // SAFETY: each of the slices has `terms` plaintexts.
             let plaintexts = plaintexts.map(|row| unsafe { row.get_unchecked(term) });
             // Several streams that take turns are not foreseen by the hardware.
-            if G > 1 && group.first == 0 {
+            if group.first == 0 {
                 for plaintext in plaintexts {
                     prefetch(plaintext, PLAINTEXTS_AHEAD);
                 }
             }
             let plain_even = plaintexts.map(|plaintext| load(plaintext));
             let plain_odd = plain_even.map(|p| _mm512_srli_epi64::<32>(p));
-            let first = baby as usize * group.width + column;
+            let first = baby as usize * C;
             let values = &group.babies[first..first + C];
-            if G > 1 && giant == 0 {
+            if giant == 0 {
                 // The next block's row follows this one, padded or not.
                 for value in values {
                     prefetch(value, input.babies.len() + 1);
@@ -140,25 +199,32 @@ unsafe fn tile<const G: usize, const C: usize>(
             break;
         }
     }
-    let q = _mm512_set1_epi32(mac.modulus.value() as i32);
-    let q_inv = _mm512_set1_epi32(mac.modulus.inverse_mod_word() as i32);
-    // High halves of t - m·q: in -q..q for t < q·2^32.
-    let reduce = |t| _mm512_sub_epi32(t, _mm512_mul_epu32(_mm512_mul_epu32(t, q_inv), q));
     let mut sums = even;
     for g in 0..G {
         for c in 0..C {
-            let even_high = _mm512_srli_epi64::<32>(reduce(even[g][c]));
-            let difference = _mm512_mask_blend_epi32(0xaaaa, even_high, reduce(odd[g][c]));
-            sums[g][c] = _mm512_min_epu32(difference, _mm512_add_epi32(difference, q));
+            sums[g][c] = reduce(mac, even[g][c], odd[g][c]);
         }
     }
     for (g, row) in sums.iter().enumerate() {
         for (c, &sum) in row.iter().enumerate() {
-            let at = output.place(input.columns, giant + g, group.first + column + c);
+            let at = output.place(input.columns, giant + g, group.first + c);
             // SAFETY: by the caller's promise.
             unsafe { output.sums.write_register(at, sum, output.stream) };
         }
     }
+}
+
+/// One Montgomery reduction of 16 folded sums, canonical.
+#[inline]
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+fn reduce(mac: &MacModulus, even: __m512i, odd: __m512i) -> __m512i {
+    let q = _mm512_set1_epi32(mac.modulus.value() as i32);
+    let q_inv = _mm512_set1_epi32(mac.modulus.inverse_mod_word() as i32);
+    // High halves of t - m·q: in -q..q for t < q·2^32.
+    let high = |t| _mm512_sub_epi32(t, _mm512_mul_epu32(_mm512_mul_epu32(t, q_inv), q));
+    let difference =
+        _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64::<32>(high(even)), high(odd));
+    _mm512_min_epu32(difference, _mm512_add_epi32(difference, q))
 }
 
 /// `lo + hi·(2^32 mod q)`: congruent to t and below q·2^32.
