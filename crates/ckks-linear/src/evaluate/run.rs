@@ -234,18 +234,12 @@ impl<'a> Evaluation<'a> {
     ) {
         let context = self.context;
         let (n, limbs, level) = (context.degree(), context.q_limbs(), context.level());
-        // With key switches the lines are fetched while transforms run, and stay.
-        let stream = self.polys == 1 && self.streams();
+        let at = |limb: usize, poly: usize, block: usize| {
+            (limb * self.blocks() + block) * self.arena_stride + place.row + poly
+        };
         let write = |limb: usize, poly: usize, block: usize, value: Block| {
-            let at = (limb * self.blocks() + block) * self.arena_stride + place.row + poly;
             // SAFETY: the row belongs to one baby step of one query, which one task handles.
-            unsafe {
-                if stream {
-                    place.arena.stream(at, value);
-                } else {
-                    place.arena.write(at, value);
-                }
-            };
+            unsafe { place.arena.write(at(limb, poly, block), value) };
         };
         let zero = [0; 16];
         let [rotation, following @ ..] = rotations else {
@@ -270,9 +264,19 @@ impl<'a> Evaluation<'a> {
             Rotation::Permuted(automorphism) => {
                 for limb in 0..limbs {
                     let values = query.c0[input].limb(limb);
-                    automorphism.for_each_block(level, values, |block, value| {
-                        write(limb, 0, block, value);
-                    });
+                    if self.streams() {
+                        automorphism.for_each_block(level, values, |block, value| {
+                            // SAFETY: as in `write`.
+                            unsafe { place.arena.stream(at(limb, 0, block), value) };
+                        });
+                    } else {
+                        automorphism.for_each_block(level, values, |block, value| {
+                            write(limb, 0, block, value);
+                        });
+                    }
+                }
+                if self.streams() {
+                    memory::end_streaming();
                 }
             }
             Rotation::Switched(key) => {
@@ -302,9 +306,6 @@ impl<'a> Evaluation<'a> {
                     }
                 }
             }
-        }
-        if stream {
-            memory::end_streaming();
         }
     }
 
