@@ -73,7 +73,9 @@ pub struct Calibration {
 /// Seconds that one core of a `gemm` client takes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GemmClientRates {
-    /// Small batches: for each row and column.
+    /// Small batches: for each row, whatever the columns.
+    pub row: f64,
+    /// Small batches: for each row and column besides.
     pub direct: f64,
     /// Large batches: for each row and block of up to N columns.
     pub transform: f64,
@@ -89,9 +91,11 @@ impl Calibration {
             self.diagonal_encryption,
             self.diagonal_decryption,
             self.gemm_multiply_adds,
+            self.gemm_encryption.row,
             self.gemm_encryption.direct,
             self.gemm_encryption.transform,
             self.gemm_encryption.coefficient,
+            self.gemm_decryption.row,
             self.gemm_decryption.direct,
             self.gemm_decryption.transform,
             self.gemm_decryption.coefficient,

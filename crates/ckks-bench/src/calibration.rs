@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Name and version of the file's format.
-const SCHEMA: &str = "ckks-bench-calibration/1";
+const SCHEMA: &str = "ckks-bench-calibration/2";
 
 /// A kept measurement, with what it holds for.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

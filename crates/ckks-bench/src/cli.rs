@@ -107,7 +107,7 @@ pub struct SpecArgs {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub reuse: u64,
 
-    /// Measure the figures of the cost model anew (about a second) instead of using those kept
+    /// Measure the figures of the cost model anew (about two seconds) instead of using those kept
     /// from an earlier run on this machine
     #[arg(long)]
     pub recalibrate: bool,

@@ -1,4 +1,4 @@
-//! The self-measurement behind `--plan auto`: about a second, on one thread.
+//! The self-measurement behind `--plan auto`: about two seconds, on one thread.
 
 use super::choice;
 use crate::{
@@ -9,11 +9,13 @@ use ckks_linear::shape::LayerShape;
 use std::time::Instant;
 use tensor_io::{InputBatch, WeightMatrix};
 
-/// Width of the layers that are measured.
-const WIDTH: usize = 512;
-/// A batch whose products are computed directly.
-const SMALL: usize = 8;
-/// A batch of one full block of columns in the kernel whose products are computed by transforms.
+/// The layer that is measured: masks and weights of usual size, prepared quickly.
+const D_IN: usize = 2048;
+const D_OUT: usize = 512;
+/// Batches whose products are computed directly.
+const ONE: usize = 1;
+const SMALL: usize = 24;
+/// A batch of full blocks of columns, whose products are computed by transforms.
 const MIDDLE: usize = 256;
 /// A batch that fills the ring.
 const LARGE: usize = 2048;
@@ -34,7 +36,7 @@ struct Steps {
 pub fn calibrate() -> Result<Calibration, BackendError> {
     let diagonal = measure(PlanChoice::Diagonal, 1)?;
     let spec = spec(PlanChoice::Diagonal, 1);
-    let shape = LayerShape::new(WIDTH, WIDTH)
+    let shape = LayerShape::new(D_IN, D_OUT)
         .map_err(|error| BackendError::BadArgument(error.to_string()))?;
     let packings = choice::candidates(&spec, shape)?.diagonal;
     let (predicted, inputs, outputs) = packings.map_or((diagonal.evaluation, 1, 1), |packings| {
@@ -45,27 +47,35 @@ pub fn calibrate() -> Result<Calibration, BackendError> {
             plan.outputs().len(),
         )
     });
-    let small = measure(PlanChoice::Gemm, SMALL)?;
-    let middle = measure(PlanChoice::Gemm, MIDDLE)?;
-    let large = measure(PlanChoice::Gemm, LARGE)?;
-    let client = |step: fn(&Steps) -> f64| rates([&small, &middle, &large].map(step));
+    let batches = [ONE, SMALL, MIDDLE, LARGE];
+    let mut steps = Vec::with_capacity(batches.len());
+    for batch in batches {
+        steps.push(measure(PlanChoice::Gemm, batch)?);
+    }
+    let [one, small, middle, large] = &steps[..] else {
+        return Err(BackendError::BadArgument("no measurement".to_owned()));
+    };
+    let client = |rows: usize, step: fn(&Steps) -> f64| {
+        rates([one, small, middle, large].map(|steps| step(steps) / rows as f64))
+    };
     Ok(Calibration {
         diagonal_evaluation: diagonal.evaluation / predicted,
         diagonal_encryption: diagonal.encryption / inputs as f64,
         diagonal_decryption: diagonal.decryption / outputs as f64,
-        gemm_multiply_adds: (WIDTH * WIDTH * MIDDLE) as f64 / middle.evaluation,
-        gemm_encryption: client(|steps| steps.encryption),
-        gemm_decryption: client(|steps| steps.decryption),
+        gemm_multiply_adds: (D_IN * D_OUT * MIDDLE) as f64 / middle.evaluation,
+        gemm_encryption: client(D_IN, |steps| steps.encryption),
+        gemm_decryption: client(D_OUT, |steps| steps.decryption),
     })
 }
 
-/// From the durations for a small, a middle and a large batch.
-fn rates(seconds: [f64; 3]) -> GemmClientRates {
-    let [small, middle, large] = seconds.map(|seconds| seconds / WIDTH as f64);
+/// From the durations of a row for the four batches.
+fn rates([one, small, middle, large]: [f64; 4]) -> GemmClientRates {
     // Durations are noisy: no figure may become zero or negative.
     let coefficient = ((large - middle) / (LARGE - MIDDLE) as f64).max(1e-10);
+    let direct = ((small - one) / (SMALL - ONE) as f64 - coefficient).max(1e-10);
     GemmClientRates {
-        direct: (small / SMALL as f64 - coefficient).max(1e-9),
+        row: (one - direct - coefficient).max(1e-9),
+        direct,
         transform: (middle - coefficient * MIDDLE as f64).max(1e-7),
         coefficient,
     }
@@ -73,8 +83,8 @@ fn rates(seconds: [f64; 3]) -> GemmClientRates {
 
 fn spec(plan: PlanChoice, batch: usize) -> TrialSpec {
     TrialSpec {
-        d_in: WIDTH,
-        d_out: WIDTH,
+        d_in: D_IN,
+        d_out: D_OUT,
         batch,
         plan,
         params: None,
@@ -92,11 +102,11 @@ fn measure(plan: PlanChoice, batch: usize) -> Result<Steps, BackendError> {
     let given = |error: tensor_io::TensorError| BackendError::BadArgument(error.to_string());
     let mut backend = super::open(&spec(plan, batch))?;
     backend.generate_keys()?;
-    let weights = (0..WIDTH * WIDTH).map(|i| (i as f32).sin()).collect();
-    let weights = WeightMatrix::from_output_major(WIDTH, WIDTH, weights).map_err(given)?;
+    let weights = (0..D_IN * D_OUT).map(|i| (i as f32).sin()).collect();
+    let weights = WeightMatrix::from_output_major(D_IN, D_OUT, weights).map_err(given)?;
     backend.prepare(&weights, &|_| ())?;
-    let inputs = (0..WIDTH * batch).map(|i| (i as f64).cos()).collect();
-    let inputs = InputBatch::new(batch, WIDTH, inputs).map_err(given)?;
+    let inputs = (0..D_IN * batch).map(|i| (i as f64).cos()).collect();
+    let inputs = InputBatch::new(batch, D_IN, inputs).map_err(given)?;
     let mut fastest = Steps {
         encryption: f64::INFINITY,
         evaluation: f64::INFINITY,

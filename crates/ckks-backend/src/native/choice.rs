@@ -10,6 +10,9 @@ use ckks::{Parameters, wire};
 use ckks_linear::cost::CostModel;
 use ckks_linear::shape::LayerShape;
 
+/// Columns that the kernel of the matrix product computes at least.
+const COLUMNS_AT_ONCE: usize = 8;
+
 /// What a further thread adds to the speed of the first.
 const FURTHER_THREAD: f64 = 0.8;
 
@@ -22,12 +25,14 @@ impl Default for Calibration {
             diagonal_decryption: 100e-6,
             gemm_multiply_adds: 22e9,
             gemm_encryption: GemmClientRates {
-                direct: 0.2e-6,
+                row: 0.7e-6,
+                direct: 0.17e-6,
                 transform: 8e-6,
                 coefficient: 12e-9,
             },
             gemm_decryption: GemmClientRates {
-                direct: 0.15e-6,
+                row: 0.6e-6,
+                direct: 0.17e-6,
                 transform: 5e-6,
                 coefficient: 3e-9,
             },
@@ -242,9 +247,10 @@ fn diagonal(spec: &TrialSpec, packings: &Packings) -> PlanEstimate {
 fn gemm(spec: &TrialSpec, sizes: &GemmSizes) -> PlanEstimate {
     let rates = spec.calibration.unwrap_or_default();
     let columns = spec.batch as f64;
+    let columns_computed = spec.batch.next_multiple_of(COLUMNS_AT_ONCE) as f64;
     let seconds = |rows: usize, bits: u32, rates: GemmClientRates| {
         let product = if spec.batch <= sizes.ring().direct_columns(bits) {
-            columns * rates.direct
+            rates.row + columns * rates.direct
         } else {
             sizes.parameters().blocks(spec.batch) as f64 * rates.transform
         };
@@ -263,11 +269,150 @@ fn gemm(spec: &TrialSpec, sizes: &GemmSizes) -> PlanEstimate {
     };
     Work {
         plan: "gemm",
-        server: sizes.multiply_adds() as f64 / rates.gemm_multiply_adds,
+        // The kernel works on 8 columns at a time.
+        server: sizes.multiply_adds() as f64 / columns * columns_computed
+            / rates.gemm_multiply_adds,
         client,
         shared_bytes,
         upload_bytes: memory.upload,
         download_bytes: memory.answer + sent,
     }
     .estimate(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Circumstances;
+
+    fn spec(plan: PlanChoice, batch: usize) -> TrialSpec {
+        TrialSpec {
+            d_in: 2048,
+            d_out: 1024,
+            batch,
+            plan,
+            params: None,
+            threads: 1,
+            ahead: false,
+            replicas: 1,
+            gate: 1e-4,
+            circumstances: Circumstances::default(),
+            calibration: None,
+            seed: 0,
+        }
+    }
+
+    fn choose(spec: &TrialSpec) -> Result<Choice, BackendError> {
+        let shape = LayerShape::new(spec.d_in, spec.d_out).unwrap();
+        Ok(Choice::of(spec, &candidates(spec, shape)?))
+    }
+
+    #[test]
+    fn one_vector_and_many() {
+        for (batch, expected) in [(1, PlanChoice::Diagonal), (4096, PlanChoice::Gemm)] {
+            let choice = choose(&spec(PlanChoice::Auto, batch)).unwrap();
+            assert_eq!(choice.plan(), expected);
+            let [first, second] = choice.estimates() else {
+                panic!("two plans")
+            };
+            assert!(first.total_seconds <= second.total_seconds);
+            let reason = choice.reasons().unwrap();
+            assert!(reason.starts_with("auto, predicted for"), "{reason}");
+            for estimate in choice.estimates() {
+                let sum = estimate.server_seconds
+                    + estimate.client_seconds
+                    + estimate.link_seconds
+                    + estimate.shared_seconds;
+                assert!((sum - estimate.total_seconds).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_on_the_link_by_hand() {
+        let mut sent = spec(PlanChoice::Gemm, 100);
+        sent.circumstances.delivery = Delivery::Sent;
+        // One bit for each second: durations on the link are bits.
+        sent.circumstances.link_bytes_per_second = 0.125;
+        sent.circumstances.reuse = 10;
+        let cached = TrialSpec {
+            circumstances: Circumstances {
+                delivery: Delivery::Cached,
+                ..sent.circumstances
+            },
+            ..sent.clone()
+        };
+        let gemm = |spec: &TrialSpec| {
+            let choice = choose(spec).unwrap();
+            let found = choice.estimates().iter().find(|e| e.plan == "gemm");
+            found.unwrap().clone()
+        };
+        let (sent, cached) = (gemm(&sent), gemm(&cached));
+        // Header and fields, and 650 bytes for each row of 100 coefficients of 52 bits.
+        assert_eq!(sent.upload_bytes, 68 + 2048 * 650);
+        assert_eq!(cached.upload_bytes, sent.upload_bytes);
+        // W·A of 1,024 rows of 2,048 coefficients of 28 bits.
+        let products = 68 + 1024 * 2048 * 28 / 8;
+        assert_eq!(sent.download_bytes, cached.download_bytes + products);
+        assert_eq!(sent.shared_seconds, 0.0);
+        assert!((cached.shared_seconds - 8.0 * products as f64 / 10.0).abs() < 1e-3);
+        let bits = 8.0 * (cached.upload_bytes + cached.download_bytes) as f64;
+        assert!((cached.link_seconds - bits).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_slow_link_speaks_against_sending_much() {
+        // 100 vectors with W·A beside the answer: 9 MB against 4 MB.
+        let mut spec = spec(PlanChoice::Auto, 100);
+        spec.circumstances.delivery = Delivery::Sent;
+        assert_eq!(choose(&spec).unwrap().plan(), PlanChoice::Gemm);
+        spec.circumstances.link_bytes_per_second = 1e6;
+        assert_eq!(choose(&spec).unwrap().plan(), PlanChoice::Diagonal);
+    }
+
+    #[test]
+    fn figures_of_the_machine_decide() {
+        let slow = Calibration {
+            gemm_multiply_adds: 1e7,
+            ..Calibration::default()
+        };
+        let spec = TrialSpec {
+            calibration: Some(slow),
+            ..spec(PlanChoice::Auto, 4096)
+        };
+        assert_eq!(choose(&spec).unwrap().plan(), PlanChoice::Diagonal);
+    }
+
+    #[test]
+    fn parameters_and_options_rule_plans_out() {
+        let named = |plan, name: &str| TrialSpec {
+            params: Some(name.to_owned()),
+            ..spec(plan, 4096)
+        };
+        let choice = choose(&named(PlanChoice::Auto, "diagonal-8192")).unwrap();
+        assert_eq!(choice.plan(), PlanChoice::Diagonal);
+        assert!(choice.reasons().unwrap().contains("no other plan fits"));
+        let choice = choose(&named(PlanChoice::Auto, "gemm-2048")).unwrap();
+        assert_eq!(choice.plan(), PlanChoice::Gemm);
+        for (plan, name) in [
+            (PlanChoice::Gemm, "diagonal-4096"),
+            (PlanChoice::Diagonal, "gemm-2048"),
+            (PlanChoice::DiagonalSquare, "gemm-2048"),
+            (PlanChoice::Auto, "gemm-4096"),
+        ] {
+            let error = choose(&named(plan, name)).unwrap_err();
+            assert!(matches!(error, BackendError::BadArgument(_)));
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        let ahead = |plan| TrialSpec {
+            ahead: true,
+            ..spec(plan, 4096)
+        };
+        assert!(matches!(
+            choose(&ahead(PlanChoice::Gemm)),
+            Err(BackendError::Unsupported(_))
+        ));
+        let choice = choose(&ahead(PlanChoice::Auto)).unwrap();
+        assert_eq!(choice.plan(), PlanChoice::Diagonal);
+    }
 }
