@@ -25,13 +25,12 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 const WIDTH: u16 = 100;
 
-/// A Markdown table whose columns after the first are numbers, aligned to the right.
+/// A Markdown table whose columns after the first are numbers, aligned to the right. Its cells are
+/// short and stay on one line.
 pub(crate) fn numbers(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::ASCII_MARKDOWN)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
         .set_header(header.iter().copied());
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -39,9 +38,12 @@ pub(crate) fn numbers(header: &[&str]) -> Table {
     table
 }
 
-/// A Markdown table of words.
+/// A Markdown table of words, broken to a width for reading.
 fn words(header: &[&str]) -> Table {
     let mut table = numbers(header);
+    table
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
     for column in table.column_iter_mut() {
         column.set_cell_alignment(CellAlignment::Left);
     }

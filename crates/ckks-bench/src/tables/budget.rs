@@ -82,35 +82,31 @@ pub fn budget(budget: &Budget, available: Option<Available>) -> String {
 }
 
 fn phase(phase: &Phase, ahead: bool) -> String {
-    let mut table = numbers(&[
-        "component",
-        "weights",
-        "matrices",
-        if ahead { "online" } else { "server" },
-        "ahead",
-        "client",
-        "up",
-        "down",
-        "trips",
-        "prepared",
-    ]);
+    let mut header = vec!["component", "weights", "matrices", "server"];
+    if ahead {
+        header[3] = "online";
+        header.push("ahead");
+    }
+    header.extend(["client", "up", "down", "trips", "prepared"]);
+    let mut table = numbers(&header);
     for sums in phase.components.iter().chain([&phase.total]) {
-        table.add_row([
+        let mut row = vec![
             sums.name.clone(),
             millions(sums.weights),
             count(sums.evaluations),
             seconds(sums.server_seconds),
-            if ahead {
-                seconds(sums.ahead_seconds)
-            } else {
-                "-".to_owned()
-            },
+        ];
+        if ahead {
+            row.push(seconds(sums.ahead_seconds));
+        }
+        row.extend([
             seconds(sums.client_seconds),
             bytes(sums.upload_bytes),
             bytes(sums.download_bytes),
             count(sums.round_trips),
             bytes(sums.prepared_bytes),
         ]);
+        table.add_row(row);
     }
     let mut out = text(&table);
     for layer in &phase.layers {
