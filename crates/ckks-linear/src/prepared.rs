@@ -6,6 +6,7 @@
 
 use crate::encode::Preparation;
 use crate::error::{LinearError, expect_count};
+use crate::evaluate::BlockMoves;
 use crate::mac::{Block, Span};
 use crate::manifest::LayerManifest;
 use crate::noise::{NORMS, NoiseModel, check_answer_bits, column_norms};
@@ -44,8 +45,10 @@ pub struct PreparedLayer {
     pub(crate) baby_base: Vec<usize>,
     /// All babies.
     pub(crate) babies: usize,
-    /// Every rotation of the plan, for the online part, which permutes without keys.
+    /// Every rotation of the plan, for the online part of few queries, which permutes without keys.
     pub(crate) automorphisms: BTreeMap<usize, Automorphism>,
+    /// The same and step 0 as moves of blocks, for the online part of many queries.
+    pub(crate) moves: BlockMoves,
     zero_diagonals: usize,
 }
 
@@ -126,8 +129,14 @@ impl PreparedLayer {
                 (step as usize, Automorphism::new(element, context.degree()))
             })
             .collect();
+        let plan = &manifest.plan;
+        let rotations = plan.rotation_steps().into_iter().map(|step| step as usize);
+        let steps = std::iter::once(0).chain(rotations).collect();
+        let babies_of = (0..plan.inputs().len()).map(|i| plan.babies_of(i));
+        let moves = BlockMoves::new(steps, babies_of.max().unwrap_or(0), context.degree());
         Ok(Self {
             automorphisms,
+            moves,
             manifest,
             outputs,
             baby_base,
@@ -181,6 +190,7 @@ impl PreparedLayer {
             baby_base: self.baby_base.clone(),
             babies: self.babies,
             automorphisms: self.automorphisms.clone(),
+            moves: self.moves.clone(),
             zero_diagonals: self.zero_diagonals,
         })
     }

@@ -13,15 +13,20 @@
 //! is exact on multiples of P.
 
 mod giants;
+mod moves;
+mod online;
 mod run;
 mod scratch;
 
+pub(crate) use self::moves::BlockMoves;
+use self::online::Online;
 use self::run::Evaluation;
 use crate::error::{LinearError, expect_count};
+use crate::mac;
 use crate::prepared::PreparedLayer;
 use crate::workspace::Workspace;
 use ckks::{Ciphertext, Context, GaloisKeys, ParameterDigest, RnsPoly, kernels};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Queries whose plaintexts are streamed together; more are evaluated in turns.
 pub const QUERIES_AT_ONCE: usize = 16;
@@ -53,7 +58,8 @@ pub struct AheadResult {
     outputs: Vec<Ciphertext>,
 }
 
-/// Wall time of the phases.
+/// Wall time of the phases. The online part of four queries or more goes through all steps block
+/// by block: all its time is that of `multiply_accumulate`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PhaseTimes {
     /// Rotations of the inputs.
@@ -122,39 +128,70 @@ impl PreparedLayer {
         context: &Context,
         queries: Vec<(AheadResult, Vec<&RnsPoly>)>,
     ) -> Result<Evaluated<Vec<Ciphertext>>, LinearError> {
-        let (ahead, parts): (Vec<_>, Vec<_>) = queries
-            .into_iter()
-            .map(|(ahead, c0)| {
-                (
-                    ahead,
-                    Parts {
-                        keys: None,
-                        c0,
-                        c1: Vec::new(),
-                    },
-                )
-            })
-            .unzip();
-        for AheadResult { digest, outputs } in &ahead {
+        self.check(context)?;
+        let inputs = self.manifest.plan.inputs().len();
+        let (mut ahead, halves): (Vec<_>, Vec<_>) = queries.into_iter().unzip();
+        for (AheadResult { digest, outputs }, c0) in ahead.iter().zip(&halves) {
             context.check_digest("a result done ahead", *digest)?;
             expect_count("outputs done ahead", self.outputs.len(), outputs.len())?;
+            expect_count("c0 of the inputs", inputs, c0.len())?;
+            c0.iter().try_for_each(|poly| context.check_poly(poly))?;
         }
-        let (mut results, times) = self.run(context, &parts)?;
-        for (result, ahead) in results.iter_mut().zip(ahead) {
-            for (online, ahead) in result.iter_mut().zip(ahead.outputs) {
+        let halves: Vec<&[&RnsPoly]> = halves.iter().map(Vec::as_slice).collect();
+        let mut times = PhaseTimes::default();
+        let turns = ahead.chunks_mut(QUERIES_AT_ONCE);
+        for (ahead, queries) in turns.zip(halves.chunks(QUERIES_AT_ONCE)) {
+            if queries.len() < mac::GROUP {
+                self.add_few(context, queries, ahead, &mut times)?;
+                continue;
+            }
+            let start = Instant::now();
+            let online = Online {
+                layer: self,
+                context,
+                queries,
+            };
+            for output in 0..self.outputs.len() {
+                let results = ahead.iter_mut().map(|ahead| &mut ahead.outputs[output]);
+                online.add_output(output, &mut results.collect::<Vec<_>>());
+            }
+            times.multiply_accumulate += start.elapsed();
+        }
+        let results = ahead.into_iter().map(|ahead| ahead.outputs);
+        Ok((results.collect(), times))
+    }
+
+    /// The online part of few queries, phase after phase as in the whole evaluation: the weights'
+    /// way from memory is the limit, and it stands still while blocks are gathered and scattered.
+    fn add_few(
+        &self,
+        context: &Context,
+        queries: &[&[&RnsPoly]],
+        ahead: &mut [AheadResult],
+        times: &mut PhaseTimes,
+    ) -> Result<(), LinearError> {
+        let parts: Vec<_> = queries
+            .iter()
+            .map(|c0| Parts {
+                keys: None,
+                c0: c0.to_vec(),
+                c1: Vec::new(),
+            })
+            .collect();
+        let (results, phases) = self.run(context, &parts)?;
+        times.babies += phases.babies;
+        times.multiply_accumulate += phases.multiply_accumulate;
+        times.giants += phases.giants;
+        for (online, ahead) in results.iter().zip(ahead) {
+            for (online, ahead) in online.iter().zip(&mut ahead.outputs) {
                 for limb in 0..context.q_limbs() {
                     let q = context.modulus(limb);
-                    kernels::add_assign(
-                        context.level(),
-                        q,
-                        online.c0.limb_mut(limb),
-                        ahead.c0.limb(limb),
-                    );
+                    let sum = ahead.c0.limb_mut(limb);
+                    kernels::add_assign(context.level(), q, sum, online.c0.limb(limb));
                 }
-                online.c1 = ahead.c1;
             }
         }
-        Ok((results, times))
+        Ok(())
     }
 
     fn run(

@@ -264,19 +264,9 @@ impl<'a> Evaluation<'a> {
             Rotation::Permuted(automorphism) => {
                 for limb in 0..limbs {
                     let values = query.c0[input].limb(limb);
-                    if self.streams() {
-                        automorphism.for_each_block(level, values, |block, value| {
-                            // SAFETY: as in `write`.
-                            unsafe { place.arena.stream(at(limb, 0, block), value) };
-                        });
-                    } else {
-                        automorphism.for_each_block(level, values, |block, value| {
-                            write(limb, 0, block, value);
-                        });
-                    }
-                }
-                if self.streams() {
-                    memory::end_streaming();
+                    automorphism.for_each_block(level, values, |block, value| {
+                        write(limb, 0, block, value);
+                    });
                 }
             }
             Rotation::Switched(key) => {
@@ -330,6 +320,7 @@ impl<'a> Evaluation<'a> {
                         babies_of_terms: &output.babies_of_terms,
                         plaintexts: &plaintexts[at * terms..(at + 1) * terms],
                         babies: &babies[at * self.arena_stride..at * self.arena_stride + rows],
+                        rows_follow: true,
                         columns,
                     };
                     let modulus = &self.moduli[at / blocks];

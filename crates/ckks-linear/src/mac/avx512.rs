@@ -171,8 +171,7 @@ unsafe fn tile<const G: usize, const C: usize>(
             let plain_odd = plain_even.map(|p| _mm512_srli_epi64::<32>(p));
             let first = baby as usize * C;
             let values = &group.babies[first..first + C];
-            if giant == 0 {
-                // The next block's row follows this one, padded or not.
+            if giant == 0 && input.rows_follow {
                 for value in values {
                     prefetch(value, input.babies.len() + 1);
                 }

@@ -64,6 +64,12 @@ pub(crate) struct BlockInput<'a> {
     pub(crate) plaintexts: &'a [Block],
     /// Ordered by [`place`].
     pub(crate) babies: &'a [Block],
+    /// Whether the next block's babies follow these in memory, padded by at most one block.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only AVX-512 asks for them ahead")
+    )]
+    pub(crate) rows_follow: bool,
     pub(crate) columns: usize,
 }
 
@@ -267,6 +273,7 @@ mod tests {
                     babies_of_terms: &babies_of_terms,
                     plaintexts: &plaintexts,
                     babies: &row,
+                    rows_follow: false,
                     columns,
                 };
                 let r_inv = u128::from(modulus.inv(modulus.radix()));
