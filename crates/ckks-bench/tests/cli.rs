@@ -2,26 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
 
-use assert_cmd::Command;
+mod program;
+
+use program::{bench, program};
 use std::fs;
 
 const USAGE: i32 = 2;
 const NOT_AVAILABLE: i32 = 3;
-
-/// Runs the program; gives its exit code, standard output and standard error.
-fn bench(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("ckks-bench")
-        .unwrap()
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
 
 fn assert_refused(arguments: &[&str], code: i32, parts: &[&str]) {
     let (actual, stdout, stderr) = bench(arguments);
@@ -156,8 +143,7 @@ fn files_that_are_the_same() {
 fn a_file_is_the_same_by_its_bare_name() {
     let folder = tempfile::tempdir().unwrap();
     let full = folder.path().join("new").display().to_string();
-    let output = Command::cargo_bin("ckks-bench")
-        .unwrap()
+    let output = program()
         .current_dir(folder.path())
         .args(["run", "--json", "new", "--output", &full])
         .output()

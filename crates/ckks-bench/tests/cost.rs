@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
 
 mod common;
+mod program;
 
-use assert_cmd::Command;
 use ckks_bench::commands::cost::{CostArgs, cost};
 use ckks_bench::cost::Costs;
 use ckks_bench::report::{Report, Stage};
 use common::{Fault, report, stage};
+use program::program;
 use std::fs;
 
 fn run(reports: &[Report], price_per_gb: Option<f64>) -> (Costs, String) {
@@ -107,11 +108,7 @@ fn prices_are_finite_and_positive() {
             } else {
                 line
             };
-            let output = Command::cargo_bin("ckks-bench")
-                .unwrap()
-                .args(line)
-                .output()
-                .unwrap();
+            let output = program().args(line).output().unwrap();
             assert_eq!(output.status.code(), Some(2), "{given}");
             let message = String::from_utf8(output.stderr).unwrap();
             assert!(

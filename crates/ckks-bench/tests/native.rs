@@ -2,23 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
 
-use assert_cmd::Command;
-use std::fs;
+mod program;
 
-/// Runs the program; gives its exit code, standard output and standard error.
-fn bench(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("ckks-bench")
-        .unwrap()
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
+use program::bench;
+use std::fs;
 
 #[test]
 fn sides_with_different_numbers_of_threads() {

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
+mod program;
+
 use ckks_bench::page::{Inputs, Page};
+use program::program;
 use std::path::Path;
 
 /// Made up, see `report_page.rs`.
@@ -64,8 +67,7 @@ fn the_command_writes_what_it_is_asked_for() {
     let input = folder.path().join("sweep.jsonl");
     std::fs::write(&input, SWEEP).unwrap();
     let run = |arguments: &[&str]| {
-        assert_cmd::Command::cargo_bin("ckks-bench")
-            .unwrap()
+        assert_cmd::Command::from_std(program())
             .current_dir(folder.path())
             .arg("report")
             .args(arguments)

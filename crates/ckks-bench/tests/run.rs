@@ -2,26 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
 
-use assert_cmd::Command;
+mod program;
+
 use ckks_bench::commands::PlanDocument;
 use ckks_bench::report::{Configuration, Report, Stage, Verdict};
+use program::bench;
 use std::fs;
 use std::path::Path;
-
-/// Runs the program; gives its exit code, standard output and standard error.
-fn bench(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("ckks-bench")
-        .unwrap()
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
 
 /// Runs `run` with a report; gives the exit code and the report.
 fn report(arguments: &[&str]) -> (i32, Report) {

@@ -2,16 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
 
+mod program;
+
 use ckks_bench::report::Verdict;
 use ckks_bench::sweep::record::{PointOutcome, PointRecord, read_sweep};
+use program::program;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-
-fn program() -> Command {
-    Command::new(assert_cmd::cargo::cargo_bin("ckks-bench"))
-}
 
 fn command(output: &Path, arguments: &[&str]) -> Command {
     let mut command = program();
