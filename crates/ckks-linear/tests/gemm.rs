@@ -7,8 +7,8 @@ use ckks::gemm::{Epoch, GemmParameters, GemmRing};
 use ckks_linear::client::PredictedError;
 use ckks_linear::error::LinearError;
 use ckks_linear::gemm::{
-    AnswerLength, DEFAULT_ERROR_BUDGET, GemmClient, GemmKernel, GemmLayer, LEAST_ERROR_BUDGET,
-    expected_rms,
+    AnswerLength, DEFAULT_ERROR_BUDGET, GemmClient, GemmKernel, GemmLayer, GemmMemory,
+    LEAST_ERROR_BUDGET, expected_rms,
 };
 use ckks_linear::shape::LayerShape;
 use ckks_secret::SeededCsprng;
@@ -218,6 +218,49 @@ fn vectors_of_very_different_norms() {
         for (y, exact) in found.iter().zip(product(&weights, x)) {
             assert!((y - exact).abs() <= 1e-5 * factor.max(1e-30));
         }
+    }
+}
+
+#[test]
+fn outlier_channels_are_within_the_prediction() {
+    // Channels of several hundred among values below 1, as in the activations of a 7B model, and
+    // weights a hundred times as large as the others.
+    let d_in = 512;
+    let base = dense(d_in, 96, 26);
+    let weights = matrix(d_in, 96, |j, k| {
+        f64::from(base.row(k)[j]) * if (j, k % 7) == (30, 3) { 100.0 } else { 1.0 }
+    });
+    let mut batch = vectors(20, d_in, 27);
+    for (i, vector) in batch.iter_mut().enumerate() {
+        for (channel, size) in [(3, 300.0), (200, -700.0), (511, 450.0)] {
+            vector[channel] = size + i as f64;
+        }
+    }
+    let (rms, predicted) = check(&weights, &batch);
+    // Not only refused or far below: as precise as promised.
+    assert!((0.5..1.5).contains(&(rms / predicted.rms)));
+}
+
+#[test]
+fn sizes_are_predicted() {
+    for (d_in, d_out, columns) in [(1, 1, 1), (37, 9, 5), (64, 48, 2049)] {
+        let trial = Trial::new(&dense(d_in, d_out, 28), columns);
+        let shape = LayerShape::new(d_in, d_out).unwrap();
+        let parameters = GemmParameters::named("gemm-2048").unwrap();
+        let predicted = GemmMemory::of(&parameters, shape, columns, default_length());
+        // Three bytes for each weight of a panel of 8 outputs, 8 bytes of padding.
+        let weights = (3 * d_in * d_out.next_multiple_of(8) + 8) as u64;
+        assert_eq!(predicted.weights, weights);
+        let products = trial.layer.mask_products().len() as u64;
+        assert_eq!(predicted.mask_products, products);
+        // Memory comes in blocks of 64 bytes.
+        let kept = trial.layer.memory_bytes() - products;
+        assert_eq!(kept, weights.next_multiple_of(64));
+        let batch = vectors(columns, d_in, 29);
+        let (_, upload, _) = trial.upload(&batch, 1.0, 1).unwrap();
+        assert_eq!(predicted.upload, upload.len() as u64);
+        let (answer, _) = trial.layer.evaluate(&upload).unwrap();
+        assert_eq!(predicted.answer, answer.len() as u64);
     }
 }
 
