@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Measures everything under docs/results: the figures of README.md and the page of the batches.
+# Takes some ten minutes and wants a quiet machine. Afterwards `scripts/readme-tables.py --write`
+# puts the tables into README.md.
+#
+# usage: scripts/results.sh [FOLDER]
+#
+# FOLDER (docs/results) may be another one, and these variables replace what is measured, to try
+# the script or to measure something else:
+#   RESULTS_THREADS  threads of the one-vector runs and of the model (1)
+#   RESULTS_TRIALS   trials of the one-vector runs (9); the model has a third of them
+#   RESULTS_SHAPES   their shapes, separated by commas
+#   RESULTS_SWEEP    the sweep (configs/sweeps/default.toml)
+#   RESULTS_MODEL    the model (configs/models/qwen3.6-35b-a3b.toml)
+#   RESULTS_PREFILL  vectors of its prompt (512)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=${1:-docs/results}
+threads=${RESULTS_THREADS:-1}
+trials=${RESULTS_TRIALS:-9}
+shapes=${RESULTS_SHAPES:-512x2048,2048x512,2048x1024,2048x2048,4096x2048,2048x4096}
+sweep=${RESULTS_SWEEP:-configs/sweeps/default.toml}
+model=${RESULTS_MODEL:-configs/models/qwen3.6-35b-a3b.toml}
+prefill=${RESULTS_PREFILL:-512}
+budget=$(basename "$model" .toml).json
+
+if [ -n "$(git status --porcelain 2>/dev/null)" ]; then
+    echo "results: there are changes that are not committed; the reports will say so" >&2
+fi
+
+# The figures come from one build, whatever is edited meanwhile.
+cargo build --locked --quiet --release --bin ckks-bench
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$folder" "$work/pictures"
+cp "${CARGO_TARGET_DIR:-target}/release/ckks-bench" "$work/ckks-bench"
+
+# measure ARGUMENTS...: names the command as the documentation does, and runs it. Tables go to
+# standard error, where they can be watched.
+measure() {
+    local start=$SECONDS
+    echo "\$ ckks-bench $*" >&2
+    "$work/ckks-bench" "$@" >&2
+    echo "results: $((SECONDS - start)) s" >&2
+}
+
+one_vector=(run --shape "$shapes" --plan diagonal --threads "$threads" --trials "$trials" --quiet)
+measure "${one_vector[@]}" --json "$folder/one-vector.json"
+measure "${one_vector[@]}" --ahead --json "$folder/one-vector-ahead.json"
+
+# A sweep goes on where its file ends: that file belongs to another build.
+rm -f "$folder/batches.jsonl"
+measure sweep --config "$sweep" --output "$folder/batches.jsonl"
+measure report "$folder/batches.jsonl" --title 'One layer, many vectors' \
+    --html "$folder/batches.html" --markdown "$folder/batches.md" --csv "$folder/batches.csv" \
+    --png "$work/pictures"
+# Only the pictures that README.md may show; the page has all of them.
+rm -f "$folder"/throughput-*.png
+cp "$work/pictures"/throughput-*.png "$folder"
+
+# The client keeps nothing of the model: with W·A cached it would download more than the weights.
+measure model --config "$model" --delivery sent --threads "$threads" \
+    --trials $(((trials + 2) / 3)) --prefill "$prefill" --quiet --json "$folder/$budget"
+
+echo "results: $folder has"
+ls -l "$folder"
