@@ -350,16 +350,23 @@ impl Diagonal {
     }
 }
 
+/// The phases that took time: of large batches the online part permutes, multiplies and permutes
+/// again block by block, which counts as multiply-accumulate.
 fn phases(times: &PhaseTimes, bytes: u64) -> Vec<Phase> {
-    vec![
-        phase("baby steps", times.babies.as_secs_f64(), None),
-        phase(
+    let phases = [
+        ("baby steps", times.babies, None),
+        (
             "multiply-accumulate",
-            times.multiply_accumulate.as_secs_f64(),
+            times.multiply_accumulate,
             Some(bytes),
         ),
-        phase("giant steps", times.giants.as_secs_f64(), None),
-    ]
+        ("giant steps", times.giants, None),
+    ];
+    phases
+        .into_iter()
+        .filter(|(_, duration, _)| !duration.is_zero())
+        .map(|(name, duration, bytes)| phase(name, duration.as_secs_f64(), bytes))
+        .collect()
 }
 
 impl Backend for Diagonal {
