@@ -53,6 +53,20 @@ impl Default for Circumstances {
     }
 }
 
+impl TrialSpec {
+    /// The norm that errors are in proportion to: of the data where it is known, otherwise of the
+    /// synthetic data, √d_in/3 (x uniform in ±1, W in ±1/√d_in).
+    pub fn expected_product_norm(&self) -> f64 {
+        self.product_norm
+            .unwrap_or_else(|| self.synthetic_product_norm())
+    }
+
+    /// The norm of the synthetic data.
+    pub fn synthetic_product_norm(&self) -> f64 {
+        (self.d_in as f64).sqrt() / 3.0
+    }
+}
+
 /// Figures of one core of a machine that the cost model of `--plan auto` computes with.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Calibration {
@@ -126,6 +140,9 @@ pub struct TrialSpec {
     pub replicas: usize,
     /// Largest acceptable absolute error, for the refusal before the run.
     pub gate: f64,
+    /// Largest Euclidean norm of an input vector times that of an output's weights, where they are
+    /// known; `None` for the synthetic data.
+    pub product_norm: Option<f64>,
     /// Link, reuse and delivery.
     pub circumstances: Circumstances,
     /// What the cost model computes with; `None` for figures of one AVX-512 core.

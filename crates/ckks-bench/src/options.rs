@@ -175,6 +175,7 @@ fn specs(args: &SpecArgs, shapes: &[Shape], batch: usize, seed: u64) -> Vec<Tria
             ahead: args.ahead,
             replicas: 1,
             gate: args.gate,
+            product_norm: None,
             circumstances: Circumstances {
                 link_bytes_per_second: args.link,
                 reuse: args.reuse,

@@ -4,7 +4,7 @@
 use crate::error::{LinearError, expect_count};
 use crate::manifest::LayerManifest;
 use crate::noise::{ErrorTerms, NORMS, NoiseModel, check_answer_bits, meetings, rounding_variance};
-use crate::norm::max_or_nan;
+use crate::norm::{euclidean, max_or_nan};
 use ckks::{Context, RnsPoly};
 use rayon::prelude::*;
 use std::fmt;
@@ -126,8 +126,7 @@ impl LayerClient {
     ) -> Result<EncodedGroup, LinearError> {
         self.check(context)?;
         let packed = self.manifest.plan.pack(vectors)?;
-        let energy: f64 = vectors.iter().flat_map(|v| v.iter()).map(|v| v * v).sum();
-        let input_norm = energy.sqrt();
+        let input_norm = euclidean(vectors.iter().flat_map(|v| v.iter()).copied());
         if input_norm != 0.0 && !NORMS.contains(&input_norm) {
             return Err(LinearError::Magnitude {
                 what: "input vectors",

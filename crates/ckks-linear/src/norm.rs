@@ -201,6 +201,21 @@ pub(crate) fn max_or_nan(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
 }
 
+/// Euclidean norm, also of values whose squares double precision does not hold. Zero for zeros
+/// alone.
+pub(crate) fn euclidean(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let energy: f64 = values.clone().map(|value| value * value).sum();
+    if (1e-280..1e280).contains(&energy) {
+        return energy.sqrt();
+    }
+    let largest = values.clone().fold(0.0, |m: f64, value| m.max(value.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    let energy: f64 = values.map(|value| (value / largest).powi(2)).sum();
+    largest * energy.sqrt()
+}
+
 /// Standard normal by Box–Muller; only directions matter.
 fn gaussian(rng: &mut impl rand::Rng) -> f32 {
     let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();

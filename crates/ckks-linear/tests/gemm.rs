@@ -372,7 +372,7 @@ fn what_cannot_work_is_refused_by_name() {
         }
     ));
     // Norms beyond what double precision carries.
-    for huge in [1e200, 1e-150] {
+    for huge in [1e200, 1e160, 1e-150, 1e-200, 5e-324] {
         assert!(matches!(
             refused(&[vec![huge; 8]], 1.0),
             LinearError::Magnitude { .. }
@@ -436,9 +436,14 @@ fn manifests_that_no_layer_has_are_refused() {
         let error = refuse(&|m| m.weights[2].scale = value);
         assert!(matches!(error, LinearError::Manifest { .. }), "{value}");
     }
-    for value in [f64::NAN, f64::INFINITY, -1.0, 1e9] {
+    // A norm that is too small would let products overflow unnoticed.
+    for value in [f64::NAN, f64::INFINITY, -1.0, 1e9, 1.0, 1e-300, 8e6, 1.7e7] {
         let error = refuse(&|m| m.weights[2].norm = value);
         assert!(matches!(error, LinearError::Manifest { .. }), "{value}");
+    }
+    for scale in [1e-300, 5e-324, 1e308] {
+        let error = refuse(&|m| m.weights[2].scale = scale);
+        assert!(matches!(error, LinearError::Manifest { .. }), "{scale}");
     }
     assert!(matches!(
         refuse(&|m| m.weights.truncate(3)),
@@ -456,6 +461,26 @@ fn manifests_that_no_layer_has_are_refused() {
     }
     let error = refuse(&|m| m.digest.0[0] ^= 1);
     assert!(matches!(error, LinearError::Ckks(_)));
+}
+
+#[test]
+fn an_output_announced_as_zero_must_be_zero() {
+    let mut trial = Trial::new(&dense(8, 4, 27), 2);
+    let mut lie = trial.layer.manifest().clone();
+    lie.weights[1] = ckks_linear::gemm::WeightScale::ZERO;
+    trial.client = GemmClient::new(ring().parameters(), lie).unwrap();
+    let error = trial.run(&vectors(2, 8, 28), 1.0).unwrap_err();
+    assert!(matches!(error, LinearError::Manifest { .. }), "{error}");
+}
+
+#[test]
+fn zero_vectors_stay_within_their_prediction() {
+    // 96 outputs: rms and six sigma of noise that is far below all that matters.
+    let weights = dense(64, 48, 29);
+    let trial = Trial::new(&weights, 2);
+    let (found, predicted) = trial.run(&vec![vec![0.0; 64]; 2], 1e-30).unwrap();
+    let largest = found.iter().flatten().fold(0.0f64, |m, y| m.max(y.abs()));
+    assert!(largest <= predicted.six_sigma && predicted.six_sigma < 1e-130);
 }
 
 proptest! {

@@ -62,17 +62,15 @@ pub enum SecretError {
     },
     /// A scaled value that would wrap around the modulus.
     #[error(
-        "value {index} of vector {vector} is {scaled:e} when scaled, the modulus carries less than \
-         {limit:e}; use a smaller scale"
+        "value {index} of vector {vector} is beyond {limit:e} when scaled, which the modulus does \
+         not carry; use a smaller scale"
     )]
     TooLarge {
         /// Which vector.
         vector: usize,
         /// Which of its values.
         index: usize,
-        /// The value times the vector's scale.
-        scaled: f64,
-        /// What is refused.
+        /// What is refused; the value itself is secret.
         limit: f64,
     },
 }

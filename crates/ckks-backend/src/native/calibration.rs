@@ -92,6 +92,7 @@ fn spec(plan: PlanChoice, batch: usize) -> TrialSpec {
         ahead: false,
         replicas: 1,
         gate: 1.0,
+        product_norm: None,
         circumstances: Circumstances::default(),
         calibration: None,
         seed: 0,

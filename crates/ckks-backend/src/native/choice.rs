@@ -6,8 +6,10 @@ use crate::{
     BackendError, Calibration, Delivery, GemmClientRates, PlanChoice, PlanEstimate, TrialSpec,
 };
 use ckks::gemm::{GemmParameters, LOG_Q};
+use ckks::rounding::DEFAULT_ANSWER_BITS;
 use ckks::{Parameters, wire};
 use ckks_linear::cost::CostModel;
+use ckks_linear::noise;
 use ckks_linear::shape::LayerShape;
 
 /// Columns that the kernel of the matrix product computes at least.
@@ -104,31 +106,40 @@ pub(super) struct Choice {
 impl Choice {
     /// The plan asked for, or for `auto` the cheapest.
     pub(super) fn of(spec: &TrialSpec, candidates: &Candidates) -> Self {
-        let mut estimates: Vec<(PlanChoice, PlanEstimate)> = Vec::new();
+        let mut estimates: Vec<Estimate> = Vec::new();
         if let Some(packings) = &candidates.diagonal {
             let plan = match spec.plan {
                 PlanChoice::DiagonalSquare => PlanChoice::DiagonalSquare,
                 _ => PlanChoice::Diagonal,
             };
-            estimates.push((plan, diagonal(spec, packings)));
+            let context = packings.context();
+            let rms = noise::expected_rms(packings.plan(), context, DEFAULT_ANSWER_BITS);
+            estimates.push(Estimate::new(spec, plan, diagonal(spec, packings), rms));
         }
         if let Some(sizes) = &candidates.gemm {
-            estimates.push((PlanChoice::Gemm, gemm(spec, sizes)));
+            let rms = sizes.expected_rms();
+            estimates.push(Estimate::new(
+                spec,
+                PlanChoice::Gemm,
+                gemm(spec, sizes),
+                rms,
+            ));
         }
-        estimates.sort_by(|(_, a), (_, b)| a.total_seconds.total_cmp(&b.total_seconds));
-        let cheapest = estimates.first().map(|(plan, _)| *plan);
-        let (plan, reason) = match spec.plan {
-            PlanChoice::Auto => (
-                cheapest.unwrap_or(PlanChoice::Diagonal),
-                reason(spec, &estimates),
-            ),
-            other => (other, None),
+        estimates.sort_by(|a, b| a.cost.total_seconds.total_cmp(&b.cost.total_seconds));
+        let precise = estimates.iter().find(|e| e.six_sigma <= spec.gate);
+        let chosen = precise.or(estimates.first());
+        let (plan, reason) = match (spec.plan, chosen) {
+            (PlanChoice::Auto, Some(chosen)) => {
+                (chosen.plan, Some(reason(spec, chosen, &estimates)))
+            }
+            (PlanChoice::Auto, None) => (PlanChoice::Diagonal, None),
+            (other, _) => (other, None),
         };
         Self {
             plan,
             estimates: estimates
                 .into_iter()
-                .map(|(_, estimate)| estimate)
+                .map(|estimate| estimate.cost)
                 .collect(),
             reason,
         }
@@ -150,39 +161,70 @@ impl Choice {
     }
 }
 
-fn reason(spec: &TrialSpec, estimates: &[(PlanChoice, PlanEstimate)]) -> Option<String> {
-    let in_words = |estimate: &PlanEstimate| {
+/// One plan that could run.
+#[derive(Clone, Debug)]
+struct Estimate {
+    plan: PlanChoice,
+    cost: PlanEstimate,
+    /// Six standard deviations of the error to expect.
+    six_sigma: f64,
+}
+
+impl Estimate {
+    /// `synthetic_rms` is the error for the synthetic data; it grows with the norms of the data.
+    fn new(spec: &TrialSpec, plan: PlanChoice, cost: PlanEstimate, synthetic_rms: f64) -> Self {
+        let growth = spec.expected_product_norm() / spec.synthetic_product_norm();
+        Self {
+            plan,
+            cost,
+            six_sigma: 6.0 * synthetic_rms * growth,
+        }
+    }
+}
+
+fn reason(spec: &TrialSpec, chosen: &Estimate, estimates: &[Estimate]) -> String {
+    let in_words = |estimate: &Estimate| {
+        let cost = &estimate.cost;
+        let imprecise = if estimate.six_sigma <= spec.gate {
+            String::new()
+        } else {
+            format!(
+                ", errors of {:.1e} predicted (6 sigma), the gate is {:.1e}",
+                estimate.six_sigma, spec.gate
+            )
+        };
         format!(
             "{} {:.3} ms (server {:.3}, client {:.3}, link {:.3}, share of what is sent once \
-             {:.3})",
-            estimate.plan,
-            1e3 * estimate.total_seconds,
-            1e3 * estimate.server_seconds,
-            1e3 * estimate.client_seconds,
-            1e3 * estimate.link_seconds,
-            1e3 * estimate.shared_seconds,
+             {:.3}{imprecise})",
+            cost.plan,
+            1e3 * cost.total_seconds,
+            1e3 * cost.server_seconds,
+            1e3 * cost.client_seconds,
+            1e3 * cost.link_seconds,
+            1e3 * cost.shared_seconds,
         )
     };
-    let words: Vec<String> = estimates
+    let others: Vec<String> = estimates
         .iter()
-        .map(|(_, estimate)| in_words(estimate))
+        .filter(|estimate| estimate.plan != chosen.plan)
+        .map(in_words)
         .collect();
-    let (chosen, others) = words.split_first()?;
     let against = if others.is_empty() {
         " (no other plan fits)".to_owned()
     } else {
         format!(" against {}", others.join(", "))
     };
-    Some(format!(
+    format!(
         "auto, predicted for {} at {:.3} Gbit/s, {} evaluations sharing what is sent once: \
-         {chosen}{against}",
+         {}{against}",
         match spec.batch {
             1 => "1 vector".to_owned(),
             several => format!("{several} vectors"),
         },
         spec.circumstances.link_bytes_per_second * 8e-9,
         spec.circumstances.reuse,
-    ))
+        in_words(chosen),
+    )
 }
 
 /// Durations of a batch before threads are counted.
@@ -296,6 +338,7 @@ mod tests {
             ahead: false,
             replicas: 1,
             gate: 1e-4,
+            product_norm: None,
             circumstances: Circumstances::default(),
             calibration: None,
             seed: 0,
@@ -381,6 +424,23 @@ mod tests {
             ..spec(PlanChoice::Auto, 4096)
         };
         assert_eq!(choose(&spec).unwrap().plan(), PlanChoice::Diagonal);
+    }
+
+    #[test]
+    fn a_plan_that_misses_the_gate_is_not_chosen() {
+        // Data of ten times the synthetic norm, and a gate between what the two plans reach.
+        let mut spec = spec(PlanChoice::Auto, 4096);
+        let norm = 10.0 * spec.synthetic_product_norm();
+        spec.product_norm = Some(norm);
+        // The least error of gemm is about 3.5e-8 of the norm, six sigmas of it 2.1e-7.
+        spec.gate = 1e-7 * norm;
+        let choice = choose(&spec).unwrap();
+        let reason = choice.reasons().unwrap();
+        assert!(reason.contains("the gate is"), "{reason}");
+        spec.gate = 1e-3 * norm;
+        let choice = choose(&spec).unwrap();
+        assert_eq!(choice.plan(), PlanChoice::Gemm);
+        assert!(!choice.reasons().unwrap().contains("the gate is"));
     }
 
     #[test]

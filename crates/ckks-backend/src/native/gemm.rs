@@ -24,8 +24,7 @@ use tensor_io::{InputBatch, WeightMatrix};
 const DEFAULT_PARAMETERS: &str = "gemm-2048";
 /// Benchmark runs have one epoch.
 const EPOCH: Epoch = Epoch(1);
-/// How far below the gate the standard deviation expected for synthetic data is kept by longer
-/// answers: a million outputs of standard deviation s exceed 10 s with probability 1.5e-17.
+/// How far below the gate the expected standard deviation is kept by longer answers: a million outputs of standard deviation s exceed 10 s with probability 1.5e-17.
 const SIGMAS_WITHIN_GATE: f64 = 10.0;
 
 /// Parameters, answer lengths and bytes of a layer and batch.
@@ -46,10 +45,9 @@ impl GemmSizes {
         }
         let name = spec.params.as_deref().unwrap_or(DEFAULT_PARAMETERS);
         let parameters = GemmParameters::named(name).map_err(|error| bad(&error))?;
-        // ‖x‖·‖w‖ of the synthetic data: x uniform in ±1, W in ±1/√d_in.
-        let norms = (shape.d_in() as f64).sqrt() / 3.0;
-        let budget = (spec.gate / (SIGMAS_WITHIN_GATE * norms))
-            .clamp(LEAST_ERROR_BUDGET, DEFAULT_ERROR_BUDGET);
+        let share = spec.gate / (SIGMAS_WITHIN_GATE * spec.expected_product_norm());
+        // Written so that a share that is no number asks for the default.
+        let budget = share.min(DEFAULT_ERROR_BUDGET).max(LEAST_ERROR_BUDGET);
         let length = AnswerLength::within(budget, parameters.ring_degree());
         let memory = GemmMemory::of(&parameters, shape, spec.batch, length);
         Ok(Self {
@@ -75,6 +73,11 @@ impl GemmSizes {
 
     pub(super) fn memory(&self) -> &GemmMemory {
         &self.memory
+    }
+
+    /// Root mean square error to expect, as [`expected_rms`].
+    pub(super) fn expected_rms(&self) -> f64 {
+        expected_rms(self.shape, self.length, self.ring.degree())
     }
 
     pub(super) fn multiply_adds(&self) -> u64 {

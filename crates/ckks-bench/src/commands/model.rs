@@ -264,6 +264,7 @@ fn spec(args: &ModelArgs, settings: &Settings) -> TrialSpec {
         ahead: settings.ahead,
         replicas: 1,
         gate: settings.gate.limit,
+        product_norm: None,
         circumstances: settings.circumstances,
         calibration: None,
         seed: args.seed,

@@ -159,7 +159,7 @@ fn prepare(
     if let Some(available) = available {
         available.check(&name, own)?;
     }
-    spec.gate = effective_gate(options, &spec)?;
+    measure_data(options, &mut spec)?;
     let plan = match opener(&options.library, &options.device, &spec) {
         Ok(backend) => backend.describe().plan,
         Err(BackendError::Refused(reason)) => {
@@ -188,10 +188,11 @@ fn prepare(
     })
 }
 
-/// The gate that the backend may refuse by: for real data that of the first trial's magnitude.
-fn effective_gate(options: &RunOptions, spec: &TrialSpec) -> Result<f64, BenchError> {
+/// For real data, the gate that the backend may refuse by and the norms that it plans by: those of
+/// the first trial.
+fn measure_data(options: &RunOptions, spec: &mut TrialSpec) -> Result<(), BenchError> {
     if !options.gate.scaled {
-        return Ok(options.gate.limit);
+        return Ok(());
     }
     let weights = weights(options, spec)?;
     let inputs = options
@@ -205,7 +206,19 @@ fn effective_gate(options: &RunOptions, spec: &TrialSpec) -> Result<f64, BenchEr
     let largest = y
         .iter()
         .fold(0.0f64, |largest, value| largest.max(value.abs()));
-    Ok(options.gate.limit_for(largest))
+    let square = |sum: f64, value: f64| sum + value * value;
+    let norm = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, square).sqrt();
+    let weight_norm = weights
+        .rows()
+        .map(|row| norm(&mut row.iter().map(|&weight| f64::from(weight))))
+        .fold(0.0, f64::max);
+    let input_norm = inputs
+        .iter()
+        .map(|row| norm(&mut row.iter().copied()))
+        .fold(0.0, f64::max);
+    spec.gate = options.gate.limit_for(largest);
+    spec.product_norm = Some(weight_norm * input_norm).filter(|norm| norm.is_normal());
+    Ok(())
 }
 
 fn weights<'a>(

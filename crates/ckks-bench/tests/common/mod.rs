@@ -251,6 +251,7 @@ pub(crate) fn spec(d_in: usize, d_out: usize, batch: usize) -> TrialSpec {
         ahead: false,
         replicas: 1,
         gate: 1e-4,
+        product_norm: None,
         circumstances: ckks_backend::Circumstances::default(),
         calibration: None,
         seed: 1,

@@ -3,9 +3,11 @@
 
 use crate::client::PredictedError;
 use crate::error::{LinearError, expect_count};
-use crate::gemm::scales::{AnswerLength, CAPACITY, LOG_Q, MIN_BITS, WeightScale, variance};
+use crate::gemm::scales::{
+    AnswerLength, CAPACITY, LARGEST_WEIGHT, LOG_Q, MIN_BITS, WEIGHT_NORM, WeightScale, variance,
+};
 use crate::noise::NORMS;
-use crate::norm::max_or_nan;
+use crate::norm::{euclidean, max_or_nan};
 use crate::shape::LayerShape;
 use ckks::gemm::{Epoch, GemmParameters};
 use ckks::{CkksError, ParameterDigest};
@@ -85,16 +87,8 @@ impl GemmClient {
             }
         }
         let mut largest = 1.0f64;
-        // No weight is beyond three signed bytes.
-        let most = 8_388_608.0 * (manifest.shape.d_in() as f64).sqrt();
         for weight in &manifest.weights {
-            let refuse = |what, value| Err(LinearError::Manifest { what, value });
-            if !(weight.scale.is_finite() && weight.scale > 0.0) {
-                return refuse("weight scale", weight.scale);
-            }
-            if !(0.0..=most).contains(&weight.norm) {
-                return refuse("norm of integer weights", weight.norm);
-            }
+            check_scale(weight, manifest.shape.d_in())?;
             largest = largest.max(weight.norm);
         }
         Ok(Self {
@@ -171,7 +165,7 @@ impl GemmClient {
                 value: vector[index],
             });
         }
-        let norm = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let norm = euclidean(vector.iter().copied());
         if norm == 0.0 {
             // Any scale will do; at this one the noise vanishes.
             return Ok(NORMS.start);
@@ -218,10 +212,29 @@ impl GemmClient {
     /// The outputs of a batch, `[vector][output]`, from the decrypted residues `[output][vector]`.
     ///
     /// # Errors
-    /// [`LinearError::Count`].
+    /// [`LinearError::Count`]; [`LinearError::Manifest`] where an output of zero weights is not
+    /// zero; [`LinearError::Magnitude`] where outputs could be infinite.
     pub fn decode(&self, scale: &BatchScale, values: &[i64]) -> Result<Vec<f64>, LinearError> {
         let (vectors, d_out) = (scale.deltas.len(), self.manifest.shape.d_out());
         expect_count("decrypted values", vectors * d_out, values.len())?;
+        let least = scale.deltas.iter().copied().fold(f64::INFINITY, f64::min);
+        for (k, weight) in self.manifest.weights.iter().enumerate() {
+            let of_output = &values[k * vectors..(k + 1) * vectors];
+            if weight.norm == 0.0 && of_output.iter().any(|&value| value != 0) {
+                return Err(LinearError::Manifest {
+                    what: "norm of an output that is not zero",
+                    value: weight.norm,
+                });
+            }
+            // No residue is beyond 2^51.
+            let most = 2f64.powi(51) / weight.scale / least;
+            if !most.is_finite() {
+                return Err(LinearError::Magnitude {
+                    what: "the outputs",
+                    norm: most,
+                });
+            }
+        }
         let factors: Vec<f64> = self
             .manifest
             .weights
@@ -245,4 +258,24 @@ impl GemmClient {
             });
         Ok(out)
     }
+}
+
+/// Refuses what preparation never makes of an output's weights: it scales them to the norm 2^24, or
+/// as far as the largest of them fits three bytes, and rounds each by less than 1.
+fn check_scale(weight: &WeightScale, d_in: usize) -> Result<(), LinearError> {
+    let refuse = |what, value| Err(LinearError::Manifest { what, value });
+    if *weight == WeightScale::ZERO {
+        return Ok(());
+    }
+    if !(weight.scale.is_finite() && weight.scale > 0.0) {
+        return refuse("weight scale", weight.scale);
+    }
+    let most = WEIGHT_NORM + (d_in as f64).sqrt() + 1.0;
+    if !(LARGEST_WEIGHT - 2.0..=most).contains(&weight.norm) {
+        return refuse("norm of integer weights", weight.norm);
+    }
+    if !NORMS.contains(&weight.real_norm()) {
+        return refuse("norm of weights", weight.real_norm());
+    }
+    Ok(())
 }

@@ -21,6 +21,9 @@ use ckks::security::ERROR_SIGMA;
 /// Norm that the integer weights of an output are scaled to, 2^24.
 pub(crate) const WEIGHT_NORM: f64 = 16_777_216.0;
 
+/// Largest magnitude that three signed bytes hold on both sides.
+pub(crate) const LARGEST_WEIGHT: f64 = 8_388_607.0;
+
 /// Largest magnitude of a product, 0.98·2^51.
 pub(crate) const CAPACITY: f64 = 0.98 * 2_251_799_813_685_248.0;
 
@@ -121,7 +124,9 @@ pub(crate) fn variance(
     }
     let weight_rounding = ROUNDING_VARIANCE * (input_norm / weights.scale).powi(2);
     let noise = weights.norm.powi(2) * (ERROR_SIGMA.powi(2) + ROUNDING_VARIANCE);
-    weight_rounding + (noise + rounding(length, degree)) / (weights.scale * delta).powi(2)
+    // Divided before it is squared: the product of the scales may have no finite square.
+    let residues = (noise + rounding(length, degree)).sqrt() / weights.scale / delta;
+    weight_rounding + residues.powi(2)
 }
 
 /// Variance of the rounding of answer and W·A, in units of the residues.

@@ -3,16 +3,15 @@
 use crate::dither::dither;
 use crate::error::LinearError;
 use crate::gemm::kernel::{ENTRY_BYTES, PADDING, PANEL, WEIGHT_BYTES, store};
-use crate::gemm::scales::{WEIGHT_NORM, WeightScale};
+use crate::gemm::scales::{LARGEST_WEIGHT, WEIGHT_NORM, WeightScale};
 use crate::noise::NORMS;
+use crate::norm::euclidean;
 use ckks::memory::BlockBuffer;
 use rayon::prelude::*;
 use tensor_io::WeightMatrix;
 
-/// Largest magnitude that three signed bytes hold on both sides.
-const LARGEST: f64 = 8_388_607.0;
-/// What rounding at random may add to it.
-const LARGEST_BEFORE_ROUNDING: f64 = LARGEST - 1.0;
+/// Largest weight before rounding at random, which may add 1.
+const LARGEST_BEFORE_ROUNDING: f64 = LARGEST_WEIGHT - 1.0;
 
 /// Integer weights, `[panel of 8 outputs][input][8 outputs]`, three bytes each.
 #[derive(Debug)]
@@ -101,8 +100,7 @@ fn quantise(
     scaled: &mut [f64],
     panel: &mut [u8],
 ) -> Result<WeightScale, LinearError> {
-    let energy: f64 = weights.iter().map(|&w| f64::from(w).powi(2)).sum();
-    let norm = energy.sqrt();
+    let norm = euclidean(weights.iter().map(|&w| f64::from(w)));
     if norm == 0.0 {
         return Ok(WeightScale::ZERO);
     }
@@ -121,7 +119,9 @@ fn quantise(
     dither(scaled, 0, k as u64);
     let mut energy = 0.0;
     for (j, &value) in scaled.iter().enumerate() {
-        let rounded = value.round_ties_even().clamp(-LARGEST, LARGEST);
+        let rounded = value
+            .round_ties_even()
+            .clamp(-LARGEST_WEIGHT, LARGEST_WEIGHT);
         energy += rounded * rounded;
         let at = j * ENTRY_BYTES + place * WEIGHT_BYTES;
         store(rounded as i32, &mut panel[at..at + WEIGHT_BYTES]);

@@ -104,7 +104,6 @@ fn check_values(masks: &GemmMasks, vectors: &[&[f64]], scales: &[f64]) -> Result
             SecretError::TooLarge {
                 vector,
                 index,
-                scaled: value * scale,
                 limit: MESSAGE_LIMIT,
             }
         } else {
