@@ -227,6 +227,11 @@ fn reason(spec: &TrialSpec, chosen: &Estimate, estimates: &[Estimate]) -> String
     )
 }
 
+/// How much faster than one thread several are taken to be.
+pub(super) fn speedup(threads: usize) -> f64 {
+    1.0 + FURTHER_THREAD * (threads.max(1) - 1) as f64
+}
+
 /// Durations of a batch before threads are counted.
 struct Work {
     plan: &'static str,
@@ -240,7 +245,7 @@ struct Work {
 
 impl Work {
     fn estimate(self, spec: &TrialSpec) -> PlanEstimate {
-        let speedup = 1.0 + FURTHER_THREAD * (spec.threads.max(1) - 1) as f64;
+        let speedup = speedup(spec.threads);
         let link = spec.circumstances.link_bytes_per_second;
         let server_seconds = self.server / speedup;
         let client_seconds = self.client / speedup;

@@ -1,6 +1,6 @@
 //! The `gemm` plan: one integer matrix product for a batch of vectors.
 
-use super::choice::Choice;
+use super::choice::{Choice, speedup};
 use super::workers::Workers;
 use super::{LIBRARY, layer_error, library, phase};
 use crate::{
@@ -421,7 +421,9 @@ impl Gemm {
                 .estimates()
                 .iter()
                 .find(|estimate| estimate.plan == "gemm")
-                .map_or(0.0, |estimate| estimate.server_seconds),
+                .map_or(0.0, |estimate| {
+                    estimate.server_seconds * speedup(spec.threads)
+                }),
             estimates: self.choice.estimates().to_vec(),
             reasons: self.choice.reasons().into_iter().collect(),
         }

@@ -12,8 +12,8 @@
 //! * rounding of the answer by t_b bits and of W·A by t_a bits, with a uniform ternary secret:
 //!   `(4^t_b/12 + N·(2/3)·4^t_a/12)/(s_kΔ_i)²`.
 //!
-//! Relative to ‖w_k‖·‖x_i‖ the first two are 2^-24.6 and 2^-24.8 where no output's weights are
-//! dominated by a few. Rounding is at random on both sides for the reason that [`crate::noise`]
+//! Relative to ‖w_k‖·‖x_i‖ the first two have a standard deviation of 2^-25.3 each where no output's
+//! weights are dominated by a few. Rounding is at random on both sides for the reason that [`crate::noise`]
 //! gives: errors that are functions of the data add up.
 
 use ckks::security::ERROR_SIGMA;
