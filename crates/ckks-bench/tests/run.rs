@@ -66,7 +66,7 @@ fn small_shapes_pass() {
 
 #[test]
 fn batches_and_plans_pass() {
-    for plan in ["auto", "diagonal", "diagonal-square"] {
+    for plan in ["auto", "diagonal", "diagonal-square", "gemm"] {
         let (code, report) = report(&["--shape", "64x48", "--batch", "3", "--plan", plan]);
         assert_eq!(code, 0, "{plan}");
         assert_passed(&report.configurations[0]);
@@ -133,6 +133,8 @@ fn plans_are_explained() {
     let json = folder.path().join("plan.json");
     let line = [
         "plan",
+        "--plan",
+        "diagonal",
         "--shape",
         "5x3,576x1536",
         "--json",

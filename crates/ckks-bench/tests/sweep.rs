@@ -96,11 +96,11 @@ fn every_point_is_measured_in_its_own_process() {
         assert_eq!(report.settings.threads, 1);
         assert_eq!(report.settings.max_seconds, Some(20.0));
     }
-    for part in [
-        "8x8, 1 thread, native on cpu",
-        "| batch |",
-        "auto chose, by batch: 1 diagonal",
-    ] {
+    // What is cheaper for so small a layer depends on the machine.
+    let first = points(&path).remove(0).report.unwrap();
+    let chosen = first.configurations[0].description.as_ref().unwrap();
+    let chosen = format!("auto chose, by batch: 1 {}", chosen.plan.packing.name);
+    for part in ["8x8, 1 thread, native on cpu", "| batch |", &chosen] {
         assert!(stdout.contains(part), "no \"{part}\" in\n{stdout}");
     }
     assert_eq!(stdout.matches("PASSED").count(), 6, "{stdout}");
