@@ -15,6 +15,7 @@ pub mod cold;
 pub mod commands;
 pub mod comparison;
 pub mod cost;
+mod distinct;
 pub mod error;
 pub mod gate;
 pub mod histogram;

@@ -1,6 +1,7 @@
 //! The options of `run` and `plan`, validated once.
 
 use crate::cli::{RunArgs, SpecArgs};
+use crate::distinct::check_distinct;
 use crate::error::BenchError;
 use crate::gate::Gate;
 use crate::host;
@@ -8,7 +9,7 @@ use crate::inputs::Inputs;
 use crate::shape::Shape;
 use crate::units::plural;
 use ckks_backend::{Calibration, Circumstances, TrialSpec};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tensor_io::{
     HubConfig, InputBatch, LoadOptions, WeightMatrix, WeightSource, check_writable, read_npy,
 };
@@ -81,7 +82,20 @@ impl RunOptions {
                 check_writable(path).map_err(|source| BenchError::File { flag, source })?;
             }
         }
-        check_distinct(&args)?;
+        let weights_file = match &args.weights {
+            Some(WeightSource::File { path, .. }) => Some(path.as_path()),
+            _ => None,
+        };
+        check_distinct(
+            &[
+                ("--json", args.json.as_deref()),
+                ("--output", args.output.as_deref()),
+            ],
+            &[
+                ("--input", args.input.as_deref()),
+                ("--weights", weights_file),
+            ],
+        )?;
         let command_line = without_secrets(command_line, args.weights.as_ref());
         let input = match &args.input {
             Some(path) => Some(GivenInput {
@@ -185,47 +199,6 @@ fn specs(args: &SpecArgs, shapes: &[Shape], batch: usize, seed: u64) -> Vec<Tria
             seed,
         })
         .collect()
-}
-
-/// Refuses flags that name the same file: one would overwrite the other.
-fn check_distinct(args: &RunArgs) -> Result<(), BenchError> {
-    let weights = match &args.weights {
-        Some(WeightSource::File { path, .. }) => Some(path),
-        _ => None,
-    };
-    let named = [
-        ("--json", args.json.as_ref()),
-        ("--output", args.output.as_ref()),
-        ("--input", args.input.as_ref()),
-        ("--weights", weights),
-    ];
-    let mut seen: Vec<(&str, PathBuf)> = Vec::new();
-    for (flag, path) in named {
-        // A path without identity cannot be read or written, which another check says.
-        let Some(file) = path.and_then(|path| identity(path)) else {
-            continue;
-        };
-        if let Some((other, _)) = seen.iter().find(|(_, earlier)| *earlier == file) {
-            return Err(BenchError::usage(format!(
-                "{other} and {flag} name the same file, {}; give each its own",
-                file.display()
-            )));
-        }
-        seen.push((flag, file));
-    }
-    Ok(())
-}
-
-/// The one path of a file, whatever links and `..` it was named with; a file that does not exist
-/// yet has that of its folder.
-fn identity(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok().or_else(|| {
-        let folder = match path.parent()? {
-            here if here.as_os_str().is_empty() => Path::new("."),
-            folder => folder,
-        };
-        Some(folder.canonicalize().ok()?.join(path.file_name()?))
-    })
 }
 
 fn batch_size(batch: Option<usize>, input: Option<&GivenInput>) -> Result<usize, BenchError> {

@@ -122,7 +122,6 @@ fn files_that_are_the_same() {
         ("--output", &old, "--input", &old),
         ("--json", &old, "--weights", &weights),
         ("--output", &old, "--weights", &weights),
-        ("--input", &old, "--weights", &weights),
     ];
     for (flag, path, other_flag, other) in cases {
         let message = format!("{flag} and {other_flag} name the same file");
@@ -137,6 +136,26 @@ fn files_that_are_the_same() {
     }
     assert_eq!(fs::read(&old).unwrap(), b"precious");
     assert!(!folder.path().join("new").exists());
+}
+
+#[test]
+fn no_command_overwrites_its_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("old").display().to_string();
+    fs::write(&file, b"precious").unwrap();
+    let cases: [(&[&str], &str); 5] = [
+        (&["cost", &file, "--price", "1"], "REPORT"),
+        (&["compare", &file, "none"], "A.json"),
+        (&["compare", "none", &file], "B.json"),
+        (&["model", "--config", &file], "--config"),
+        (&["model", "--hf-config", &file], "--hf-config"),
+    ];
+    for (line, input) in cases {
+        let line = [line, &["--json", &file]].concat();
+        let message = format!("--json and {input} name the same file");
+        assert_refused(&line, USAGE, &[&message]);
+        assert_eq!(fs::read(&file).unwrap(), b"precious");
+    }
 }
 
 #[test]

@@ -77,7 +77,9 @@ fn the_command_writes_what_it_is_asked_for() {
         String::from_utf8(assert.code(2).get_output().stderr.clone()).unwrap()
     };
     assert!(message(run(&["sweep.jsonl"])).contains("--html FILE"));
-    assert!(message(run(&["sweep.jsonl", "--csv", "sweep.jsonl"])).contains("--csv sweep.jsonl"));
+    assert!(message(run(&["sweep.jsonl", "--csv", "sweep.jsonl"])).contains("--csv and INPUT"));
+    let twice = ["sweep.jsonl", "--html", "x.html", "--csv", "./x.html"];
+    assert!(message(run(&twice)).contains("--html and --csv name the same file"));
     assert!(message(run(&["none.json", "--csv", "a.csv"])).contains("cannot read none.json"));
     assert!(!folder.path().join("a.csv").exists());
     run(&[

@@ -333,7 +333,11 @@ fn wrong_usage() {
     let config = folder.path().join("c.toml");
     fs::write(&config, "bathc = 4\n").unwrap();
     let config = config.to_str().unwrap();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
+        (
+            &["--output", config, "--config", config],
+            "--output and --config name the same file",
+        ),
         (&[], "--output"),
         (
             &["--dry-run", "--batch", "1,x"],

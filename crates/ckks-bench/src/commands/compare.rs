@@ -3,6 +3,7 @@
 use super::document::write_json;
 use super::print;
 use crate::comparison::{blocking, compare as side_by_side};
+use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
 use crate::{load, tables};
 use clap::Args;
@@ -41,6 +42,10 @@ pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, Bench
             source,
         })?;
     }
+    check_distinct(
+        &[("--json", args.json.as_deref())],
+        &[("A.json", Some(&args.a)), ("B.json", Some(&args.b))],
+    )?;
     let (a, b) = (load::report(&args.a)?, load::report(&args.b)?);
     let unsound = blocking(&a, &b);
     if !unsound.is_empty() && !args.anyway {

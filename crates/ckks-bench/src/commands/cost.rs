@@ -3,6 +3,7 @@
 use super::document::write_json;
 use super::print;
 use crate::cost::{Costs, Prices, SCHEMA, of_budget, of_report};
+use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
 use crate::model::{self, Budget};
 use crate::report::{self, Report};
@@ -62,6 +63,12 @@ pub fn cost(args: &CostArgs, out: &mut dyn Write) -> Result<Outcome, BenchError>
             source,
         })?;
     }
+    let inputs: Vec<_> = args
+        .reports
+        .iter()
+        .map(|path| ("REPORT", Some(path.as_path())))
+        .collect();
+    check_distinct(&[("--json", args.json.as_deref())], &inputs)?;
     let prices = Prices {
         per_hour: args.price,
         per_gigabyte: args.price_per_gb,

@@ -3,6 +3,7 @@
 use super::document::write_json;
 use super::print;
 use crate::cli::{MAX_BATCH, MAX_THREADS, MAX_TRIALS, MaskDelivery, Plan, gate, up_to, zero_up_to};
+use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
 use crate::gate::Gate;
 use crate::host::{self, Host};
@@ -140,6 +141,13 @@ pub fn model(
             source,
         })?;
     }
+    check_distinct(
+        &[("--json", args.json.as_deref())],
+        &[
+            ("--config", args.config.as_deref()),
+            ("--hf-config", args.hf_config.as_deref()),
+        ],
+    )?;
     let date = Timestamp::now();
     let description = read(args)?;
     let host = Host::current();

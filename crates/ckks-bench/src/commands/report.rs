@@ -1,6 +1,7 @@
 //! `ckks-bench report`.
 
 use super::print;
+use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
 use crate::page::{self, Inputs, Page, PageError};
 use clap::Args;
@@ -59,9 +60,16 @@ pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, BenchEr
     }
     for (flag, path) in &files {
         if let Some(path) = path {
-            check_output(flag, path, args)?;
+            check_writable(path).map_err(|source| BenchError::File { flag, source })?;
         }
     }
+    let outputs = files.map(|(flag, path)| (flag, path.as_deref()));
+    let read: Vec<_> = args
+        .inputs
+        .iter()
+        .map(|path| ("INPUT", Some(path.as_path())))
+        .collect();
+    check_distinct(&outputs, &read)?;
     let mut inputs = Inputs::default();
     for path in &args.inputs {
         inputs.read(path).map_err(usage)?;
@@ -93,24 +101,6 @@ pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, BenchEr
 
 fn usage(error: PageError) -> BenchError {
     BenchError::usage(error.to_string())
-}
-
-/// An output must be writable, and must not be an input or another output.
-fn check_output(flag: &'static str, path: &Path, args: &ReportArgs) -> Result<(), BenchError> {
-    check_writable(path).map_err(|source| BenchError::File { flag, source })?;
-    let outputs = [&args.html, &args.markdown, &args.csv];
-    let named = outputs.into_iter().flatten().filter(|other| *other == path);
-    let is_input = args.inputs.iter().any(|input| {
-        input == path
-            || matches!((input.canonicalize(), path.canonicalize()), (Ok(a), Ok(b)) if a == b)
-    });
-    if is_input || named.count() > 1 {
-        return Err(BenchError::usage(format!(
-            "{flag} {} is an input or another output, too; give each its own file",
-            path.display()
-        )));
-    }
-    Ok(())
 }
 
 fn write(flag: &'static str, path: &Path, content: &[u8]) -> Result<(), BenchError> {

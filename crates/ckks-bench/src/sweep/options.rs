@@ -2,9 +2,11 @@
 
 use crate::cli::{self, MAX_TRIALS, MaskDelivery, Plan};
 use crate::commands::sweep::{SweepArgs, Values, batches, threads};
+use crate::distinct::check_distinct;
 use crate::error::BenchError;
 use crate::host;
 use crate::shape::Shape;
+use crate::sweep::point::report_path;
 use crate::sweep::record::{Point, SweepSettings};
 use crate::units::parse_rate;
 use ckks_backend::Circumstances;
@@ -42,6 +44,14 @@ impl SweepOptions {
     /// # Errors
     /// [`BenchError::Usage`], naming the file and the key.
     pub fn new(mut args: SweepArgs) -> Result<SweepOptions, BenchError> {
+        let report = args.output.as_deref().map(report_path);
+        check_distinct(
+            &[
+                ("--output", args.output.as_deref()),
+                ("the report beside --output", report.as_deref()),
+            ],
+            &[("--config", args.config.as_deref())],
+        )?;
         if let Some(path) = args.config.take() {
             let text = fs::read_to_string(&path).map_err(|error| {
                 BenchError::usage(format!("--config {}: {error}", path.display()))

@@ -70,7 +70,7 @@ pub fn work(point: &Point) -> u64 {
 }
 
 /// Where the worker writes its report: beside the results, whose lock keeps other sweeps away.
-fn report_path(output: &Path) -> PathBuf {
+pub(crate) fn report_path(output: &Path) -> PathBuf {
     let mut name = OsString::from(output);
     name.push(".point.json");
     PathBuf::from(name)
