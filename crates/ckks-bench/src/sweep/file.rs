@@ -4,7 +4,7 @@ use crate::error::BenchError;
 use crate::sweep::record::{Header, PointRecord, parse_sweep};
 use serde::Serialize;
 use serde_json::Value;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -37,6 +37,13 @@ impl SweepFile {
         force: bool,
     ) -> Result<(SweepFile, Vec<PointRecord>), BenchError> {
         let failed = |error| failure(path, &error);
+        // Before it is opened: opening a pipe waits for its other end, reading a device has none.
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(BenchError::usage(format!(
+                "--output {} is not a regular file; give the path of a file",
+                path.display()
+            )));
+        }
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -192,7 +199,6 @@ mod tests {
     use crate::report::Build;
     use crate::sweep::options::SweepOptions;
     use crate::sweep::record::{LineKind, Point, PointOutcome, SWEEP_SCHEMA, read_sweep};
-    use std::fs;
 
     fn header() -> Header {
         Header {
@@ -297,7 +303,16 @@ mod tests {
             assert!(refusal(&path, &header()).contains("is no sweep"));
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
-        assert!(refusal(folder.path(), &header()).contains("--output"));
+        assert!(refusal(folder.path(), &header()).contains("not a regular file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_refused_before_they_are_read() {
+        for device in ["/dev/zero", "/dev/full"] {
+            let message = refusal(Path::new(device), &header());
+            assert!(message.contains("not a regular file"), "{message}");
+        }
     }
 
     #[test]
