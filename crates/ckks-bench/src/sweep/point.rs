@@ -16,8 +16,8 @@ use std::time::Duration;
 /// Runs the point in a process of this program; `None` where the interrupt stopped it.
 ///
 /// # Errors
-/// [`BenchError::Usage`] where this program cannot find itself. A worker that cannot be started is
-/// a crashed point.
+/// [`BenchError::Usage`] where this program cannot find itself, or the worker cannot write its
+/// report: nothing can be recorded then. A worker that cannot be started is a crashed point.
 pub fn run_point(
     point: &Point,
     options: &SweepOptions,
@@ -49,13 +49,40 @@ pub fn run_point(
             return Ok(Some(PointRecord::new(point.clone(), outcome, 0.0, None)));
         }
     };
-    let report = fs::read(&json)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let content = fs::read(&json).ok();
     let _ = fs::remove_file(&json);
+    if content.is_none() {
+        check_writer(&end)?;
+    }
+    let report = content.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let seconds = end.seconds;
-    Ok(outcome(end, report.as_ref(), options.timeout)
-        .map(|outcome| PointRecord::new(point.clone(), outcome, seconds, report)))
+    let Some(outcome) = outcome(end, report.as_ref(), options.timeout) else {
+        return Ok(None);
+    };
+    // Figures of a worker that did not finish are none.
+    let report = report.filter(|_| outcome == PointOutcome::Finished);
+    Ok(Some(PointRecord::new(
+        point.clone(),
+        outcome,
+        seconds,
+        report,
+    )))
+}
+
+/// Fails where the worker could not write its report: the disk is full, say, and every other point
+/// would go the same way.
+fn check_writer(end: &WorkerEnd) -> Result<(), BenchError> {
+    let message = end.stderr.iter().find_map(|line| {
+        let message = line.strip_prefix("error: ")?;
+        message.starts_with("--json").then_some(message)
+    });
+    match (end.ended, message) {
+        (Ended::Exited(2), Some(message)) => Err(BenchError::usage(format!(
+            "the report of a point cannot be written: {message}; its point is not recorded, so \
+             make room and give the same command again"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The size of the point's plain product in multiply-adds, plus a constant for starting and
@@ -149,6 +176,10 @@ fn outcome(end: WorkerEnd, report: Option<&Report>, timeout: Duration) -> Option
         },
         (Ended::Exited(2), _) => PointOutcome::Refused { reason: message() },
         (Ended::Exited(3), _) => PointOutcome::NotAvailable { reason: message() },
+        (Ended::Exited(130), _) => {
+            let reason = "interrupted from outside".to_owned();
+            crashed(None, Some(130), reason, stderr)
+        }
         (Ended::Exited(code), _) => {
             let reason = format!("exit code {code} without a report");
             crashed(None, Some(code), reason, stderr)
@@ -231,6 +262,33 @@ mod tests {
                 limit_seconds: 9.0,
                 stderr: vec!["last".to_owned()]
             })
+        );
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_written_ends_the_sweep() {
+        let full = "error: --json: cannot write x.point.json: No space left on device";
+        let message = check_writer(&ended(Ended::Exited(2), &["warning", full])).unwrap_err();
+        assert!(message.to_string().contains("No space left"), "{message}");
+        for (end, line) in [
+            (
+                Ended::Exited(2),
+                "error: the layer does not fit into memory",
+            ),
+            (Ended::Exited(1), full),
+            (Ended::Signalled(9), full),
+        ] {
+            assert!(check_writer(&ended(end, &[line])).is_ok());
+        }
+    }
+
+    #[test]
+    fn an_interrupt_from_outside_is_named() {
+        let outcome = without_report(Ended::Exited(130), &[]);
+        assert!(
+            matches!(&outcome, Some(PointOutcome::Crashed { reason, .. })
+                if reason == "interrupted from outside"),
+            "{outcome:?}"
         );
     }
 
