@@ -5,8 +5,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ckks_bench::sweep::worker::end_with_parent();
     let cli = ckks_bench::cli::Cli::parse();
+    if matches!(cli.command, ckks_bench::cli::Command::Run(_)) {
+        ckks_bench::sweep::worker::end_with_parent();
+    }
     match ckks_bench::commands::execute(cli, &mut std::io::stdout()) {
         Ok(outcome) => ExitCode::from(outcome.exit_code()),
         Err(error) => {

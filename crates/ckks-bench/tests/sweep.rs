@@ -327,6 +327,22 @@ fn a_dry_run_lists_the_points() {
     assert_eq!(stdout, format!("{}\n6 points\n", EXPECTED.join("\n")));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn only_run_heeds_the_variable_of_workers() {
+    let with_variable = |line: &[&str]| {
+        // No process has this id.
+        let mut command = program();
+        command.env("CKKS_BENCH_PARENT", "2147483647").args(line);
+        command.output().unwrap()
+    };
+    assert_eq!(with_variable(&["params"]).status.code(), Some(0));
+    let run = with_variable(&["run", "--shape", "5x3"]);
+    assert_eq!(run.status.code(), Some(130));
+    let stderr = String::from_utf8(run.stderr).unwrap();
+    assert!(stderr.contains("CKKS_BENCH_PARENT"), "{stderr}");
+}
+
 #[test]
 fn wrong_usage() {
     let folder = tempfile::tempdir().unwrap();

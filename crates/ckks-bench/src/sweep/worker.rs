@@ -2,7 +2,7 @@
 
 use crate::interrupt::Interrupt;
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -152,10 +152,12 @@ impl Tail {
 }
 
 /// For a worker: asks the kernel to end this process when the one that started it ends, however
-/// that happens. Does nothing in a process that is no worker, and where the system cannot.
+/// that happens. Where it has already ended, this process ends, too, as if interrupted. Does
+/// nothing in a process that is no worker, and where the system cannot.
 pub fn end_with_parent() {
     #[cfg(target_os = "linux")]
     {
+        use crate::error::Outcome;
         use rustix::process::{Signal, getppid, set_parent_process_death_signal};
         let Some(parent) = std::env::var(PARENT_VARIABLE)
             .ok()
@@ -167,7 +169,12 @@ pub fn end_with_parent() {
         // The parent may have ended before the kernel was asked.
         let orphaned = getppid().is_none_or(|pid| pid.as_raw_nonzero().get() != parent);
         if asked.is_ok() && orphaned {
-            std::process::exit(1);
+            let _ = writeln!(
+                io::stderr(),
+                "error: {PARENT_VARIABLE} names process {parent}, which did not start this one; \
+                 unset it"
+            );
+            std::process::exit(i32::from(Outcome::Interrupted.exit_code()));
         }
     }
 }
