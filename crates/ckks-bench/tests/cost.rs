@@ -98,8 +98,22 @@ fn what_was_rejected_has_no_cost() {
 }
 
 #[test]
-fn prices_are_finite_and_positive() {
-    for price in ["0", "-1", "NaN", "inf", "x", ""] {
+fn the_limits_themselves_are_prices() {
+    for price in ["1e-9", "1e9"] {
+        let line = ["cost", "missing.json", "--price", price];
+        let output = program().args(line).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("missing.json cannot be read"), "{message}");
+    }
+    let line = ["cost", "missing.json", "--price", "1e10"];
+    let output = program().args(line).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("between 1e-9 and 1e9"), "{message}");
+}
+
+#[test]
+fn prices_are_within_limits() {
+    for price in ["0", "-1", "NaN", "inf", "x", "", "9e-10", "1.1e9"] {
         for flag in ["--price", "--price-per-gb"] {
             let given = format!("{flag}={price}");
             let line = ["cost", "report.json", "--price=2.5", &given];

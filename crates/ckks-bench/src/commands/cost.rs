@@ -13,6 +13,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use tensor_io::check_writable;
 
+/// Lowest and highest price that is accepted, in any currency.
+const MIN_PRICE: f64 = 1e-9;
+const MAX_PRICE: f64 = 1e9;
+
 /// Options of `cost`.
 #[derive(Debug, Args)]
 pub struct CostArgs {
@@ -45,10 +49,12 @@ fn price(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .parse()
         .map_err(|_| "expected an amount of money, for example 2.50".to_owned())?;
-    if value.is_finite() && value > 0.0 {
+    if (MIN_PRICE..=MAX_PRICE).contains(&value) {
         Ok(value)
     } else {
-        Err("it must be a finite amount above 0, for example 2.50".to_owned())
+        Err(format!(
+            "it must be between {MIN_PRICE:e} and {MAX_PRICE:e}, for example 2.50"
+        ))
     }
 }
 
