@@ -104,3 +104,16 @@ fn the_command_writes_what_it_is_asked_for() {
         .count();
     assert!(pictures >= 5, "{pictures}");
 }
+
+#[test]
+fn a_point_that_did_not_finish_shows_no_report() {
+    let finished = r#""outcome":{"kind":"finished"}"#;
+    let refused = r#""outcome":{"kind":"refused","reason":"r"}"#;
+    assert!(SWEEP.contains(finished));
+    let mut inputs = Inputs::default();
+    let content = SWEEP.replace(finished, refused);
+    inputs.add(Path::new("s"), content.as_bytes()).unwrap();
+    for measurement in &inputs.measurements {
+        assert!(measurement.configuration.is_none() && measurement.failure.is_some());
+    }
+}

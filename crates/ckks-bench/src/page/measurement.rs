@@ -116,7 +116,7 @@ impl Measurement {
             .collect()
     }
 
-    /// A point of a sweep: its report's configuration, or how it ended without one.
+    /// A point of a sweep: its report's configuration, or how it ended where it did not finish.
     #[must_use]
     pub fn of_point(file: &str, settings: &SweepSettings, record: PointRecord) -> Vec<Measurement> {
         let source = Source {
@@ -124,9 +124,10 @@ impl Measurement {
             asked: Some(record.point.plan.clone()),
         };
         let failure = ending(&record.outcome);
-        let mut measurements = match record.report {
-            Some(report) => Measurement::of_report(&source, report),
-            None => Vec::new(),
+        // What a process that did not finish measured is not shown.
+        let mut measurements = match (&failure, record.report) {
+            (None, Some(report)) => Measurement::of_report(&source, report),
+            _ => Vec::new(),
         };
         if measurements.is_empty() {
             measurements.push(Measurement {
