@@ -29,6 +29,7 @@ pub mod open;
 pub mod options;
 pub mod page;
 pub mod paired;
+pub mod plausible;
 pub mod progress;
 pub mod reference;
 pub mod report;

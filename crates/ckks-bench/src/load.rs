@@ -12,7 +12,22 @@ use std::path::Path;
 /// [`BenchError::Usage`] naming the file where it cannot be read, is no JSON, or has another
 /// schema.
 pub fn report(path: &Path) -> Result<Report, BenchError> {
-    document(path, &value(path)?, SCHEMA)
+    report_of(path, &value(path)?)
+}
+
+/// A report from its JSON, checked with [`Report::check`].
+///
+/// # Errors
+/// As [`document`], and where the report has impossible figures.
+pub fn report_of(path: &Path, value: &serde_json::Value) -> Result<Report, BenchError> {
+    let report: Report = document(path, value, SCHEMA)?;
+    report.check().map_err(|reason| {
+        BenchError::usage(format!(
+            "{} is damaged: {reason}; redo the measurement",
+            path.display()
+        ))
+    })?;
+    Ok(report)
 }
 
 /// Reads a JSON file, whatever it holds.

@@ -96,7 +96,7 @@ pub fn cost(args: &CostArgs, out: &mut dyn Write) -> Result<Outcome, BenchError>
                 .models
                 .extend(of_budget(&file, &budget, &costs.prices));
         } else {
-            let report: Report = load::document(path, &value, report::SCHEMA)?;
+            let report = load::report_of(path, &value)?;
             let of_report = of_report(&file, &report, &costs.prices);
             costs.configurations.extend(of_report);
         }

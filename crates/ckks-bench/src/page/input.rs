@@ -43,6 +43,10 @@ impl Inputs {
             SCHEMA => {
                 let report: Report =
                     serde_json::from_slice(bytes).map_err(|error| broken(path, &error, SCHEMA))?;
+                report.check().map_err(|reason| PageError::Input {
+                    place: path.display().to_string(),
+                    reason,
+                })?;
                 let source = Source { file, asked: None };
                 self.report(&source, &report);
                 self.measurements

@@ -98,6 +98,37 @@ impl fmt::Display for Point {
     }
 }
 
+impl PointRecord {
+    /// Checks that key, point and report speak of the same thing.
+    fn check(&self) -> Result<(), String> {
+        if self.schema != SWEEP_SCHEMA || self.kind != LineKind::Point {
+            return Err(format!("it is no point of \"{SWEEP_SCHEMA}\""));
+        }
+        let Point {
+            d_in, d_out, batch, ..
+        } = self.point;
+        if self.key != self.point.to_string() {
+            return Err(format!(
+                "its key \"{}\" is not that of its point, \"{}\"",
+                self.key, self.point
+            ));
+        }
+        let Some(report) = &self.report else {
+            return Ok(());
+        };
+        let measured = report.configurations.iter();
+        for found in measured.map(|c| (c.d_in, c.d_out, c.batch)) {
+            if found != (d_in, d_out, batch) {
+                return Err(format!(
+                    "its report measured {}x{}, batch {}, its point is {d_in}x{d_out}, batch {batch}",
+                    found.0, found.1, found.2
+                ));
+            }
+        }
+        report.check()
+    }
+}
+
 /// How the worker process of a point ended.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -257,6 +288,12 @@ pub fn parse_sweep(path: &Path, bytes: &[u8]) -> Result<Sweep, BenchError> {
             BenchError::usage(format!(
                 "{path}, line {}: not a point of \"{SWEEP_SCHEMA}\": {error}; remove the line, or \
                  use the version that wrote it",
+                index + 1
+            ))
+        })?;
+        record.check().map_err(|reason| {
+            BenchError::usage(format!(
+                "{path}, line {}: {reason}; remove the line",
                 index + 1
             ))
         })?;
