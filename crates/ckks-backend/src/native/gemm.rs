@@ -46,8 +46,7 @@ impl GemmSizes {
         let name = spec.params.as_deref().unwrap_or(DEFAULT_PARAMETERS);
         let parameters = GemmParameters::named(name).map_err(|error| bad(&error))?;
         let share = spec.gate / (SIGMAS_WITHIN_GATE * spec.expected_product_norm());
-        // Written so that a share that is no number asks for the default.
-        let budget = share.min(DEFAULT_ERROR_BUDGET).max(LEAST_ERROR_BUDGET);
+        let budget = share.clamp(LEAST_ERROR_BUDGET, DEFAULT_ERROR_BUDGET);
         let length = AnswerLength::within(budget, parameters.ring_degree());
         let memory = GemmMemory::of(&parameters, shape, spec.batch, length);
         Ok(Self {

@@ -6,7 +6,6 @@ use crate::cost::{Costs, Prices, SCHEMA, of_budget, of_report};
 use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
 use crate::model::{self, Budget};
-use crate::report::{self, Report};
 use crate::{load, tables};
 use clap::Args;
 use std::io::Write;
