@@ -126,7 +126,11 @@ impl LayerClient {
     ) -> Result<EncodedGroup, LinearError> {
         self.check(context)?;
         let packed = self.manifest.plan.pack(vectors)?;
-        let input_norm = euclidean(vectors.iter().flat_map(|v| v.iter()).copied());
+        let mut input_norm = euclidean(vectors.iter().flat_map(|v| v.iter()).copied());
+        if input_norm < NORMS.start {
+            // Far below every error: as good as zero.
+            input_norm = 0.0;
+        }
         if input_norm != 0.0 && !NORMS.contains(&input_norm) {
             return Err(LinearError::Magnitude {
                 what: "input vectors",

@@ -372,7 +372,7 @@ fn what_cannot_work_is_refused_by_name() {
         }
     ));
     // Norms beyond what double precision carries.
-    for huge in [1e200, 1e160, 1e-150, 1e-200, 5e-324] {
+    for huge in [1e200, 1e160] {
         assert!(matches!(
             refused(&[vec![huge; 8]], 1.0),
             LinearError::Magnitude { .. }
@@ -478,9 +478,11 @@ fn zero_vectors_stay_within_their_prediction() {
     // 96 outputs: rms and six sigma of noise that is far below all that matters.
     let weights = dense(64, 48, 29);
     let trial = Trial::new(&weights, 2);
-    let (found, predicted) = trial.run(&vec![vec![0.0; 64]; 2], 1e-30).unwrap();
-    let largest = found.iter().flatten().fold(0.0f64, |m, y| m.max(y.abs()));
-    assert!(largest <= predicted.six_sigma && predicted.six_sigma < 1e-130);
+    for value in [0.0, -0.0, 5e-324, -1e-200, 1e-150] {
+        let (found, predicted) = trial.run(&vec![vec![value; 64]; 2], 1e-30).unwrap();
+        let largest = found.iter().flatten().fold(0.0f64, |m, y| m.max(y.abs()));
+        assert!(largest <= predicted.six_sigma && predicted.six_sigma < 1e-130);
+    }
 }
 
 proptest! {

@@ -166,8 +166,8 @@ impl GemmClient {
             });
         }
         let norm = euclidean(vector.iter().copied());
-        if norm == 0.0 {
-            // Any scale will do; at this one the noise vanishes.
+        if norm < NORMS.start {
+            // As good as zero, for which any scale will do; at this one the noise vanishes.
             return Ok(NORMS.start);
         }
         if !NORMS.contains(&norm) {
