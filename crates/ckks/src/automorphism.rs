@@ -260,10 +260,14 @@ fn permute(values: &[u32; 16], pattern: &[u32; 16]) -> [u32; 16] {
     std::array::from_fn(|lane| values[(pattern[lane] & 15) as usize])
 }
 
+/// `out[l] = values[pattern[l]]` for patterns below 16.
+///
+/// # Safety
+/// Outside functions that are compiled for AVX-512F the CPU must have been found to have it.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn permute_avx512(values: &[u32; 16], pattern: &[u32; 16]) -> [u32; 16] {
+pub fn permute_avx512(values: &[u32; 16], pattern: &[u32; 16]) -> [u32; 16] {
     use std::arch::x86_64::{_mm512_loadu_epi32, _mm512_permutexvar_epi32, _mm512_storeu_epi32};
     let mut out = [0; 16];
     // SAFETY: each pointer is to 16 u32 values.
@@ -278,10 +282,14 @@ fn permute_avx512(values: &[u32; 16], pattern: &[u32; 16]) -> [u32; 16] {
     out
 }
 
+/// `out[l] = values[pattern[l]]` for patterns below 16.
+///
+/// # Safety
+/// Outside functions that are compiled for AVX2 the CPU must have been found to have it.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn permute_avx2(values: &[u32; 16], pattern: &[u32; 16]) -> [u32; 16] {
+pub fn permute_avx2(values: &[u32; 16], pattern: &[u32; 16]) -> [u32; 16] {
     use std::arch::x86_64::{
         __m256i, _mm256_blendv_epi8, _mm256_cmpgt_epi32, _mm256_loadu_si256,
         _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_storeu_si256,

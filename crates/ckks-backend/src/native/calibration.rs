@@ -47,16 +47,12 @@ pub fn calibrate() -> Result<Calibration, BackendError> {
             plan.outputs().len(),
         )
     });
-    let batches = [ONE, SMALL, MIDDLE, LARGE];
-    let mut steps = Vec::with_capacity(batches.len());
-    for batch in batches {
-        steps.push(measure(PlanChoice::Gemm, batch)?);
-    }
-    let [one, small, middle, large] = &steps[..] else {
-        return Err(BackendError::BadArgument("no measurement".to_owned()));
-    };
+    let one = measure(PlanChoice::Gemm, ONE)?;
+    let small = measure(PlanChoice::Gemm, SMALL)?;
+    let middle = measure(PlanChoice::Gemm, MIDDLE)?;
+    let large = measure(PlanChoice::Gemm, LARGE)?;
     let client = |rows: usize, step: fn(&Steps) -> f64| {
-        rates([one, small, middle, large].map(|steps| step(steps) / rows as f64))
+        rates([&one, &small, &middle, &large].map(|steps| step(steps) / rows as f64))
     };
     Ok(Calibration {
         diagonal_evaluation: diagonal.evaluation / predicted,

@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, speedup};
 use super::workers::Workers;
-use super::{LIBRARY, layer_error, library, phase};
+use super::{LIBRARY, check_inputs, layer_error, library, phase};
 use crate::{
     Backend, BackendError, Counts, Delivery, Description, EvaluationReport, KeyReport,
     MaskProducts, Packing, ParameterReport, PlanReport, Predicted, PrepareReport, TransferReport,
@@ -232,16 +232,7 @@ impl Backend for Gemm {
     }
 
     fn encrypt(&mut self, inputs: &InputBatch) -> Result<TransferReport, BackendError> {
-        for (what, expected, found) in [
-            ("vectors", self.spec.batch, inputs.rows()),
-            ("entries of a vector", self.spec.d_in, inputs.width()),
-        ] {
-            if expected != found {
-                return Err(BackendError::BadArgument(format!(
-                    "{found} {what} were given, the trial was opened for {expected}"
-                )));
-            }
-        }
+        check_inputs(&self.spec, inputs)?;
         let pool = self.workers.pool()?;
         let client = &mut self.client;
         let Some(layer) = &client.layer else {

@@ -15,6 +15,7 @@ use ckks::Parameters;
 use ckks::gemm::GemmParameters;
 use ckks_linear::error::LinearError;
 use ckks_linear::shape::LayerShape;
+use tensor_io::InputBatch;
 
 const LIBRARY: &str = "native";
 
@@ -58,6 +59,21 @@ pub fn kernels() -> String {
         ckks::ntt::Kernel::best().name(),
         ckks_linear::gemm::GemmKernel::best().name()
     )
+}
+
+/// Refuses another batch than the trial was opened for.
+fn check_inputs(spec: &TrialSpec, inputs: &InputBatch) -> Result<(), BackendError> {
+    for (what, expected, found) in [
+        ("vectors", spec.batch, inputs.rows()),
+        ("entries of a vector", spec.d_in, inputs.width()),
+    ] {
+        if expected != found {
+            return Err(BackendError::BadArgument(format!(
+                "{found} {what} were given, the trial was opened for {expected}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn library(error: impl std::fmt::Display) -> BackendError {

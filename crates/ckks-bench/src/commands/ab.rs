@@ -1,6 +1,6 @@
 //! `ckks-bench ab`.
 
-use super::document::write_json;
+use super::document::{check_json, write_json};
 use super::print;
 use crate::cli::{MAX_TRIALS, SpecArgs, up_to, zero_up_to};
 use crate::error::{BenchError, Outcome};
@@ -21,7 +21,6 @@ use clap::{Args, FromArgMatches};
 use jiff::Timestamp;
 use std::io::Write;
 use std::path::PathBuf;
-use tensor_io::check_writable;
 
 /// Options of `ab`.
 #[derive(Debug, Args)]
@@ -76,12 +75,7 @@ pub fn ab(
     interrupt: &Interrupt,
     out: &mut dyn Write,
 ) -> Result<(PairedReport, Outcome), BenchError> {
-    if let Some(path) = &args.json {
-        check_writable(path).map_err(|source| BenchError::File {
-            flag: "--json",
-            source,
-        })?;
-    }
+    check_json(args.json.as_deref())?;
     let date = Timestamp::now();
     let host = Host::current();
     let plans = [plan(args, "--a", &args.a)?, plan(args, "--b", &args.b)?];

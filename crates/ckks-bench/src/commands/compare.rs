@@ -1,6 +1,6 @@
 //! `ckks-bench compare`.
 
-use super::document::write_json;
+use super::document::{check_json, write_json};
 use super::print;
 use crate::comparison::{blocking, compare as side_by_side};
 use crate::distinct::check_distinct;
@@ -9,7 +9,6 @@ use crate::{load, tables};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
-use tensor_io::check_writable;
 
 /// Options of `compare`.
 #[derive(Debug, Args)]
@@ -36,12 +35,7 @@ pub struct CompareArgs {
 /// # Errors
 /// [`BenchError`] where a report cannot be read, or they cannot be compared soundly.
 pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, BenchError> {
-    if let Some(path) = &args.json {
-        check_writable(path).map_err(|source| BenchError::File {
-            flag: "--json",
-            source,
-        })?;
-    }
+    check_json(args.json.as_deref())?;
     check_distinct(
         &[("--json", args.json.as_deref())],
         &[("A.json", Some(&args.a)), ("B.json", Some(&args.b))],

@@ -1,6 +1,6 @@
 //! `ckks-bench cost`.
 
-use super::document::write_json;
+use super::document::{check_json, write_json};
 use super::print;
 use crate::cost::{Costs, Prices, SCHEMA, of_budget, of_report};
 use crate::distinct::check_distinct;
@@ -10,7 +10,6 @@ use crate::{load, tables};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
-use tensor_io::check_writable;
 
 /// Lowest and highest price that is accepted, in any currency.
 const MIN_PRICE: f64 = 1e-9;
@@ -62,12 +61,7 @@ fn price(text: &str) -> Result<f64, String> {
 /// # Errors
 /// [`BenchError`] where a file cannot be read or written.
 pub fn cost(args: &CostArgs, out: &mut dyn Write) -> Result<Outcome, BenchError> {
-    if let Some(path) = &args.json {
-        check_writable(path).map_err(|source| BenchError::File {
-            flag: "--json",
-            source,
-        })?;
-    }
+    check_json(args.json.as_deref())?;
     let inputs: Vec<_> = args
         .reports
         .iter()

@@ -1,6 +1,6 @@
 //! `ckks-bench model`.
 
-use super::document::write_json;
+use super::document::{check_json, write_json};
 use super::print;
 use crate::cli::{MAX_BATCH, MAX_THREADS, MAX_TRIALS, MaskDelivery, Plan, gate, up_to, zero_up_to};
 use crate::distinct::check_distinct;
@@ -23,7 +23,6 @@ use jiff::Timestamp;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tensor_io::check_writable;
 
 /// Options of `model`.
 #[derive(Debug, Args)]
@@ -135,12 +134,7 @@ pub fn model(
     interrupt: &Interrupt,
     out: &mut dyn Write,
 ) -> Result<(Budget, Outcome), BenchError> {
-    if let Some(path) = &args.json {
-        check_writable(path).map_err(|source| BenchError::File {
-            flag: "--json",
-            source,
-        })?;
-    }
+    check_json(args.json.as_deref())?;
     check_distinct(
         &[("--json", args.json.as_deref())],
         &[

@@ -1,6 +1,6 @@
 //! `ckks-bench params`.
 
-use super::document::write_json;
+use super::document::{check_json, write_json};
 use super::print;
 use crate::cli::ParamsArgs;
 use crate::error::{BenchError, Outcome};
@@ -8,7 +8,6 @@ use crate::{open, tables};
 use ckks_backend::ParameterReport;
 use serde::Serialize;
 use std::io::Write;
-use tensor_io::check_writable;
 
 const SCHEMA: &str = "ckks-bench-params/1";
 
@@ -19,12 +18,7 @@ struct ParameterDocument {
 }
 
 pub(super) fn params(args: &ParamsArgs, out: &mut dyn Write) -> Result<Outcome, BenchError> {
-    if let Some(path) = &args.json {
-        check_writable(path).map_err(|source| BenchError::File {
-            flag: "--json",
-            source,
-        })?;
-    }
+    check_json(args.json.as_deref())?;
     let parameter_sets = open::parameter_sets();
     print(out, &tables::parameters(&parameter_sets))?;
     if let Some(path) = &args.json {

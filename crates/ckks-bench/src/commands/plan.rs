@@ -1,6 +1,6 @@
 //! `ckks-bench plan`.
 
-use super::document::write_json;
+use super::document::{check_json, write_json};
 use super::print;
 use crate::cli::PlanArgs;
 use crate::error::{BenchError, Outcome};
@@ -10,7 +10,6 @@ use crate::tables;
 use ckks_backend::{BackendError, Calibration, Description, TrialSpec};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
-use tensor_io::check_writable;
 
 /// Name and version of the format of `plan --json`.
 pub const PLAN_SCHEMA: &str = "ckks-bench-plan/2";
@@ -41,12 +40,7 @@ pub(super) fn plan(
     opener: &Opener<'_>,
     out: &mut dyn Write,
 ) -> Result<Outcome, BenchError> {
-    if let Some(path) = &args.json {
-        check_writable(path).map_err(|source| BenchError::File {
-            flag: "--json",
-            source,
-        })?;
-    }
+    check_json(args.json.as_deref())?;
     let mut plans = Vec::new();
     for mut spec in plan_specs(&args.spec) {
         spec.calibration = calibration;

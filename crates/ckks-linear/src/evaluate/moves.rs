@@ -176,11 +176,10 @@ fn add(q: u32, values: &Block, out: &mut Block) {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{Block, BlockMoves, Move, add};
+    use ckks::automorphism::{permute_avx2, permute_avx512};
     use std::arch::x86_64::{
-        __m256i, __m512i, _mm256_blendv_epi8, _mm256_cmpgt_epi32, _mm256_loadu_si256,
-        _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_storeu_si256, _mm512_add_epi32,
-        _mm512_loadu_epi32, _mm512_min_epu32, _mm512_permutexvar_epi32, _mm512_set1_epi32,
-        _mm512_storeu_epi32, _mm512_sub_epi32,
+        __m512i, _mm512_add_epi32, _mm512_loadu_epi32, _mm512_min_epu32, _mm512_permutexvar_epi32,
+        _mm512_set1_epi32, _mm512_storeu_epi32, _mm512_sub_epi32,
     };
 
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
@@ -191,12 +190,7 @@ mod x86 {
         row: &mut [Block],
     ) {
         all.gather_with(moves, from, row, |values, pattern| {
-            let mut out = [0; 16];
-            store(
-                &mut out,
-                _mm512_permutexvar_epi32(load(pattern), load(values)),
-            );
-            out
+            permute_avx512(values, pattern)
         });
     }
 
@@ -255,25 +249,6 @@ mod x86 {
         all.scatter_with(moves, giants, sums, to, |sum, pattern, out| {
             add(q, &permute_avx2(sum, pattern), out);
         });
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn permute_avx2(values: &Block, pattern: &Block) -> Block {
-        let mut out = [0; 16];
-        let (low, high) = (values[..8].as_ptr(), values[8..].as_ptr());
-        for half in [0, 8] {
-            // SAFETY: `low`, `high`, `pattern[half..]` and `out[half..]` each start 8 u32 values.
-            unsafe {
-                let index = _mm256_loadu_si256(pattern[half..].as_ptr().cast::<__m256i>());
-                let from_low = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(low.cast()), index);
-                let from_high = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(high.cast()), index);
-                let is_high = _mm256_cmpgt_epi32(index, _mm256_set1_epi32(7));
-                let value = _mm256_blendv_epi8(from_low, from_high, is_high);
-                _mm256_storeu_si256(out[half..].as_mut_ptr().cast(), value);
-            }
-        }
-        out
     }
 }
 

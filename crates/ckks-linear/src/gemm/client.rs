@@ -4,12 +4,12 @@
 use crate::client::PredictedError;
 use crate::error::{LinearError, expect_count};
 use crate::gemm::scales::{
-    AnswerLength, CAPACITY, LARGEST_WEIGHT, LOG_Q, MIN_BITS, WEIGHT_NORM, WeightScale, variance,
+    AnswerLength, CAPACITY, LARGEST_WEIGHT, WEIGHT_NORM, WeightScale, variance,
 };
 use crate::noise::NORMS;
 use crate::norm::{euclidean, max_or_nan};
 use crate::shape::LayerShape;
-use ckks::gemm::{Epoch, GemmParameters};
+use ckks::gemm::{Epoch, GemmParameters, LOG_Q, MIN_BITS};
 use ckks::{CkksError, ParameterDigest};
 use rayon::prelude::*;
 use std::fmt;

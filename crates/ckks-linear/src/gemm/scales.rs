@@ -16,6 +16,7 @@
 //! weights are dominated by a few. Rounding is at random on both sides for the reason that [`crate::noise`]
 //! gives: errors that are functions of the data add up.
 
+use ckks::gemm::{LOG_Q, MIN_BITS};
 use ckks::security::ERROR_SIGMA;
 
 /// Norm that the integer weights of an output are scaled to, 2^24.
@@ -29,9 +30,6 @@ pub(crate) const CAPACITY: f64 = 0.98 * 2_251_799_813_685_248.0;
 
 /// Variance of rounding at random, averaged over fractions.
 const ROUNDING_VARIANCE: f64 = 1.0 / 6.0;
-
-/// log2 of the modulus.
-pub(crate) const LOG_Q: u32 = 52;
 
 /// How one output's weights became integers.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -106,9 +104,6 @@ impl AnswerLength {
         self.answer + self.mask_products
     }
 }
-
-/// Fewest bits that answers are rounded to.
-pub(crate) const MIN_BITS: u32 = 16;
 
 /// Variance of the error of one output, for a vector of norm `input_norm` at scale `delta`.
 pub(crate) fn variance(

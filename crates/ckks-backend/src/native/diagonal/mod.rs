@@ -6,7 +6,7 @@ pub(super) use describe::parameters;
 
 use super::choice::Choice;
 use super::workers::Workers;
-use super::{layer_error, library, phase};
+use super::{check_inputs, layer_error, library, phase};
 use crate::{
     Backend, BackendError, Description, EvaluationReport, KeyReport, Phase, PlanChoice, Predicted,
     PrepareReport, TransferReport, TrialSpec,
@@ -454,16 +454,7 @@ impl Backend for Diagonal {
     }
 
     fn encrypt(&mut self, inputs: &InputBatch) -> Result<TransferReport, BackendError> {
-        for (what, expected, found) in [
-            ("vectors", self.spec.batch, inputs.rows()),
-            ("entries of a vector", self.spec.d_in, inputs.width()),
-        ] {
-            if expected != found {
-                return Err(BackendError::BadArgument(format!(
-                    "{found} {what} were given, the trial was opened for {expected}"
-                )));
-            }
-        }
+        check_inputs(&self.spec, inputs)?;
         let pool = self.workers.pool()?;
         pool.install(|| {
             self.upload = self.encode_groups(inputs)?;

@@ -16,6 +16,7 @@ mod avx2;
 mod ifma;
 mod portable;
 
+pub(crate) use ckks::gemm::MODULUS_MASK as MASK;
 use ckks::upcoming::prefetch;
 
 /// Outputs of a panel.
@@ -32,8 +33,6 @@ pub(crate) const WEIGHT_BYTES: usize = 3;
 pub(crate) const ENTRY_BYTES: usize = PANEL * WEIGHT_BYTES;
 /// Inputs whose weights are widened together: 8 KiB.
 const DEPTH: usize = 128;
-/// Modulus 2^52, as a mask.
-pub(crate) const MASK: u64 = (1 << 52) - 1;
 
 /// Residues of 8 neighbouring columns: one cache line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
