@@ -10,6 +10,7 @@ mod error;
 pub mod native;
 mod registry;
 mod trial;
+pub mod worker;
 
 pub use error::BackendError;
 pub use registry::{LibraryStatus, check, libraries, open};
