@@ -83,11 +83,14 @@ pub fn write_frame(out: &mut impl Write, header: &[u8], payload: &[f64]) -> Resu
 }
 
 /// Reads one frame. Nothing is reserved for a length that is refused; a payload may have
-/// `max_payload` bytes, at most [`MAX_PAYLOAD`].
+/// `max_payload` bytes, at most [`MAX_PAYLOAD`], asked for once the frame has begun to arrive.
 ///
 /// # Errors
 /// [`FrameError`].
-pub fn read_frame(input: &mut impl Read, max_payload: u64) -> Result<Frame, FrameError> {
+pub fn read_frame(
+    input: &mut impl Read,
+    max_payload: impl FnOnce() -> u64,
+) -> Result<Frame, FrameError> {
     let mut prefix = [0u8; PREFIX];
     // The first byte apart: an end before it is the end of the conversation.
     match input.read(&mut prefix[..1]) {
@@ -109,7 +112,7 @@ pub fn read_frame(input: &mut impl Read, max_payload: u64) -> Result<Frame, Fram
     let header = u32::from_le_bytes(header.try_into().unwrap_or_default());
     let bytes = u64::from_le_bytes(payload.try_into().unwrap_or_default());
     check_header(header)?;
-    check_payload(bytes, max_payload.min(MAX_PAYLOAD))?;
+    check_payload(bytes, max_payload().min(MAX_PAYLOAD))?;
     let mut frame = Frame {
         header: vec![0; header as usize],
         payload: vec![0.0; (bytes / DOUBLE) as usize],
@@ -179,7 +182,7 @@ mod tests {
         fn a_frame_comes_back(header in prop::collection::vec(any::<u8>(), 2..50),
                               payload in prop::collection::vec(any::<f64>(), 0..50)) {
             let bytes = written(&header, &payload);
-            let frame = read_frame(&mut bytes.as_slice(), MAX_PAYLOAD).unwrap();
+            let frame = read_frame(&mut bytes.as_slice(), || MAX_PAYLOAD).unwrap();
             prop_assert_eq!(frame.header, header);
             let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
             prop_assert_eq!(bits(&frame.payload), bits(&payload));
@@ -188,14 +191,14 @@ mod tests {
         #[test]
         fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             // A payload limit of 16 keeps what hostile lengths could reserve small.
-            let _ = read_frame(&mut bytes.as_slice(), 16);
+            let _ = read_frame(&mut bytes.as_slice(), || 16);
         }
 
         #[test]
         fn every_truncation_is_seen(cut in 0usize..26) {
             let bytes = written(b"{}", &[2.5]);
             prop_assert_eq!(bytes.len(), 26);
-            let error = read_frame(&mut &bytes[..cut], MAX_PAYLOAD).unwrap_err();
+            let error = read_frame(&mut &bytes[..cut], || MAX_PAYLOAD).unwrap_err();
             prop_assert!(matches!((cut, error),
                 (0, FrameError::End) | (1.., FrameError::Truncated)));
         }
@@ -212,14 +215,14 @@ mod tests {
             .concat()
         };
         for header in [0, 1, MAX_HEADER + 1, u32::MAX] {
-            let error = read_frame(&mut prefix(header, 0).as_slice(), 64).unwrap_err();
+            let error = read_frame(&mut prefix(header, 0).as_slice(), || 64).unwrap_err();
             assert!(matches!(error, FrameError::HeaderLength { .. }), "{error}");
         }
         for payload in [1, 7, 72, MAX_PAYLOAD + 8, u64::MAX, u64::MAX - 7] {
-            let error = read_frame(&mut prefix(2, payload).as_slice(), 64).unwrap_err();
+            let error = read_frame(&mut prefix(2, payload).as_slice(), || 64).unwrap_err();
             assert!(matches!(error, FrameError::PayloadLength { .. }), "{error}");
         }
-        let printed = read_frame(&mut b"Hello, world, hello".as_slice(), 64).unwrap_err();
+        let printed = read_frame(&mut b"Hello, world, hello".as_slice(), || 64).unwrap_err();
         assert!(printed.to_string().contains("CKKW"), "{printed}");
     }
 }
