@@ -39,4 +39,8 @@ pub enum BackendError {
         /// Its message, unchanged.
         message: String,
     },
+    /// The process that the library runs in failed: it crashed, hung, answered nonsense, or the
+    /// library in it failed.
+    #[error("{0}")]
+    Worker(String),
 }

@@ -16,6 +16,6 @@ pub use error::BackendError;
 pub use registry::{LibraryStatus, check, libraries, open};
 pub use trial::{
     Backend, Calibration, Circumstances, Counts, Delivery, Description, EvaluationReport,
-    GemmClientRates, KeyReport, MaskProducts, Packing, ParameterReport, Phase, PlanChoice,
-    PlanEstimate, PlanReport, Predicted, PrepareReport, TransferReport, TrialSpec,
+    GemmClientRates, KeyReport, MaskProducts, MemoryUse, Packing, ParameterReport, Phase,
+    PlanChoice, PlanEstimate, PlanReport, Predicted, PrepareReport, TransferReport, TrialSpec,
 };

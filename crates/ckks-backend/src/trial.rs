@@ -132,6 +132,15 @@ pub struct TrialSpec {
     pub plan: PlanChoice,
     /// Parameter set by name; `None` for the backend's default.
     pub params: Option<String>,
+    /// Way of evaluating by name, for libraries that have several; `None` for the default.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// Run `native`, too, in a process of its own; other libraries always do.
+    #[serde(default)]
+    pub isolate: bool,
+    /// Most seconds of one step of a library in a process of its own; `None` for the default.
+    #[serde(default)]
+    pub stage_timeout: Option<f64>,
     /// Worker threads.
     pub threads: usize,
     /// Split evaluation into an ahead-of-time and an online part.
@@ -240,10 +249,12 @@ pub struct PlanReport {
     /// Predicted cost of every plan that could serve this layer and batch, cheapest first; empty
     /// where the backend has no cost model.
     pub estimates: Vec<PlanEstimate>,
-    /// Root mean square error predicted for the synthetic data of this shape.
-    pub predicted_rms_error: f64,
-    /// Evaluation seconds predicted by the cost model, one thread.
-    pub predicted_seconds: f64,
+    /// Root mean square error predicted for the synthetic data of this shape; `None` where the
+    /// backend has no noise model.
+    pub predicted_rms_error: Option<f64>,
+    /// Evaluation seconds predicted by the cost model, one thread; `None` where the backend has
+    /// none.
+    pub predicted_seconds: Option<f64>,
     /// Why this packing was chosen: the alternatives and their predicted cost.
     pub reasons: Vec<String>,
 }
@@ -295,6 +306,9 @@ pub struct Description {
     pub parameters: ParameterReport,
     /// The plan.
     pub plan: PlanReport,
+    /// What a reader must know to compare it with other libraries, in sentences.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// After key generation.
@@ -355,6 +369,15 @@ pub struct Predicted {
     pub rms: f64,
     /// Largest per-output standard deviation times 6.
     pub six_sigma: f64,
+}
+
+/// The most memory that a library in a process of its own has used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// Resident memory in bytes, where known.
+    pub peak_resident: Option<u64>,
+    /// Memory of the device in bytes, where known.
+    pub peak_device: Option<u64>,
 }
 
 /// A library under test. Methods are called in the order the crate's documentation gives;
@@ -418,4 +441,19 @@ pub trait Backend: Send {
 
     /// Error predicted for the last encrypted batch, where the backend has a noise model.
     fn predicted(&self) -> Option<Predicted>;
+
+    /// Memory of the library, where it runs in a process of its own; `None` where it shares this
+    /// one.
+    fn memory(&mut self) -> Option<MemoryUse> {
+        None
+    }
+
+    /// Ends the library in good order, after the last trial. Dropping a backend ends it, too, but
+    /// a fault on the way out is seen only here.
+    ///
+    /// # Errors
+    /// [`BackendError::Worker`] where its process does not end as it must.
+    fn close(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
 }

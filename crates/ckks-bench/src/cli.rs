@@ -85,6 +85,19 @@ pub struct SpecArgs {
     #[arg(long, value_name = "NAME")]
     pub params: Option<String>,
 
+    /// Way of evaluating by name, for libraries that have several; `ckks-bench libs --lib NAME`
+    /// lists them [default: the library's]
+    #[arg(long, value_name = "NAME")]
+    pub mode: Option<String>,
+
+    /// Run native in a worker process, as all other libraries are
+    #[arg(long)]
+    pub isolate: bool,
+
+    /// Reject a trial when one step takes a worker process longer [default: 600]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    pub stage_timeout: Option<f64>,
+
     /// Split the evaluation into an ahead-of-time and an online part
     #[arg(long)]
     pub ahead: bool,

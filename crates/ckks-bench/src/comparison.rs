@@ -283,6 +283,7 @@ fn bytes(a: &Configuration, b: &Configuration) -> Vec<ValuePair> {
         ),
         ("prepared weights", a.prepared_weights, b.prepared_weights),
         ("peak memory", a.peak_resident, b.peak_resident),
+        ("peak memory of the device", a.peak_device, b.peak_device),
     ];
     rows.into_iter()
         .filter(|(_, a, b)| a.is_some_and(|bytes| bytes > 0) || b.is_some_and(|bytes| bytes > 0))

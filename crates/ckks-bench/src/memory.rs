@@ -77,18 +77,7 @@ pub fn reset_peak() {
 }
 
 /// Largest resident memory since [`reset_peak`], in bytes; `None` outside Linux.
-#[must_use]
-pub fn peak() -> Option<u64> {
-    peak_in(&fs::read_to_string("/proc/self/status").ok()?)
-}
-
-fn peak_in(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kib.checked_mul(1024)
-}
+pub use ckks_backend::worker::resident::peak;
 
 #[cfg(test)]
 mod tests {
@@ -120,16 +109,6 @@ mod tests {
         // 4·(3·5) + 2·(12·3 + 20·5)
         assert_eq!(own_bytes(3, 5, 2), 60 + 272);
         assert_eq!(own_bytes(usize::MAX, 2, 1), u64::MAX);
-    }
-
-    #[test]
-    fn reads_the_peak() {
-        assert_eq!(
-            peak_in("VmPeak:\t 9 kB\nVmHWM:\t    1234 kB\n"),
-            Some(1234 * 1024)
-        );
-        assert_eq!(peak_in("VmHWM:\t x kB\n"), None);
-        assert_eq!(peak_in(""), None);
     }
 
     #[cfg(target_os = "linux")]

@@ -202,7 +202,7 @@ pub struct Rejection {
     pub worst: Option<Worst>,
 }
 
-/// Sizes in bytes. `None` where a stage was not reached.
+/// Sizes in bytes. `None` where a stage was not reached or the library does not say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Bytes {
     /// All evaluation keys, serialised.
@@ -215,8 +215,12 @@ pub struct Bytes {
     pub layer_download: Option<u64>,
     /// Prepared weights in memory, one copy.
     pub prepared_weights: Option<u64>,
-    /// Largest resident memory of the process during this configuration; `None` outside Linux.
+    /// Largest resident memory of the library's process during this configuration; `None` outside
+    /// Linux.
     pub peak_resident: Option<u64>,
+    /// Largest memory of the device; `None` where there is none or it does not say.
+    #[serde(default)]
+    pub peak_device: Option<u64>,
     /// The plain weights as f32.
     pub weights_f32: u64,
     /// The plain weights as bf16.
@@ -264,11 +268,13 @@ pub enum Stage {
     PlainProductF64,
     /// Comparison of the outputs with the reference.
     Comparison,
+    /// Ending the backend.
+    Close,
 }
 
 impl Stage {
     /// All stages in the order of the tables.
-    pub const ALL: [Stage; 11] = [
+    pub const ALL: [Stage; 12] = [
         Stage::Open,
         Stage::KeyGeneration,
         Stage::WeightPreparation,
@@ -280,6 +286,7 @@ impl Stage {
         Stage::PlainProductF32,
         Stage::PlainProductF64,
         Stage::Comparison,
+        Stage::Close,
     ];
 }
 
@@ -297,6 +304,7 @@ impl fmt::Display for Stage {
             Stage::PlainProductF32 => "plain product f32",
             Stage::PlainProductF64 => "plain product f64",
             Stage::Comparison => "comparison",
+            Stage::Close => "ending the backend",
         })
     }
 }

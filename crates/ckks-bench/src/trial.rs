@@ -12,7 +12,8 @@ use crate::report::{
 use crate::statistics::Summary;
 use crate::trial::summary::{stage_summaries, throughput};
 use ckks_backend::{
-    Backend, BackendError, EvaluationReport, ParameterReport, Phase, Predicted, PrepareReport,
+    Backend, BackendError, EvaluationReport, MemoryUse, ParameterReport, Phase, Predicted,
+    PrepareReport,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -84,10 +85,12 @@ pub fn run_trials(
         configuration: empty(job),
         setup: Vec::new(),
         outputs: None,
+        memory: None,
     };
     run.configuration.security_margin = Some(margin(&description.parameters));
     run.configuration.description = Some(description);
     let stopped = run.all_trials(backend).err();
+    let stopped = stopped.or_else(|| run.close(backend).err());
     run.finish(stopped)
 }
 
@@ -149,6 +152,8 @@ struct Run<'a> {
     /// Durations of what happens once per configuration.
     setup: Vec<StageDuration>,
     outputs: Option<Vec<f64>>,
+    /// Of a library in a process of its own.
+    memory: Option<MemoryUse>,
 }
 
 impl Run<'_> {
@@ -180,7 +185,8 @@ impl Run<'_> {
             || backend.generate_keys(),
             no_phases,
         )?;
-        self.configuration.bytes.keys = Some(keys.key_bytes);
+        let needed = keys.galois_keys > 0;
+        self.configuration.bytes.keys = Some(keys.key_bytes).filter(|&size| size > 0 || !needed);
         self.configuration.keys = Some(keys);
         let progress = self.progress;
         let prepare = || backend.prepare(self.job.weights, &|fraction| progress.fraction(fraction));
@@ -191,6 +197,15 @@ impl Run<'_> {
         self.configuration.prepare = Some(prepared);
         backend.replicate().map_err(|error| Stop::Failed {
             stage: Stage::WeightPreparation,
+            reason: error.to_string(),
+        })
+    }
+
+    /// Asks for the memory of a library in a process of its own, and ends it.
+    fn close(&mut self, backend: &mut dyn Backend) -> Result<(), Stop> {
+        self.memory = backend.memory();
+        backend.close().map_err(|error| Stop::Failed {
+            stage: Stage::Close,
             reason: error.to_string(),
         })
     }
@@ -260,9 +275,9 @@ impl Run<'_> {
         }
         let encrypt = || backend.encrypt(&inputs);
         let upload = self.timed(Stage::Encryption, &name, durations, encrypt, no_phases)?;
-        self.configuration.bytes.upload = Some(upload.bytes);
+        self.configuration.bytes.upload = Some(upload.bytes).filter(|&size| size > 0);
         let answer = self.timed(stage, &name, durations, || backend.evaluate(), phases)?;
-        self.configuration.bytes.download = Some(answer.download_bytes);
+        self.configuration.bytes.download = Some(answer.download_bytes).filter(|&size| size > 0);
         let decrypt = || backend.decrypt();
         let outputs = self.timed(Stage::Decryption, &name, durations, decrypt, no_phases)?;
 
@@ -367,7 +382,10 @@ impl Run<'_> {
             (None, Some(_)) => Verdict::Incomplete,
             (None, None) => Verdict::Passed,
         };
-        configuration.bytes.peak_resident = memory::peak();
+        let elsewhere = self.memory;
+        configuration.bytes.peak_resident =
+            elsewhere.map_or_else(memory::peak, |memory| memory.peak_resident);
+        configuration.bytes.peak_device = elsewhere.and_then(|memory| memory.peak_device);
         let compared: Vec<_> = configuration
             .trials
             .iter()

@@ -165,6 +165,7 @@ impl Backend for Gemm {
             kernels: format!("matrix product {}", GemmKernel::best().name()),
             parameters: parameters(self.sizes.parameters()),
             plan: self.plan_report(),
+            notes: Vec::new(),
         }
     }
 
@@ -405,15 +406,13 @@ impl Gemm {
                 bytes: mask_products,
                 bits: sizes.length.mask_products,
             }),
-            predicted_rms_error: expected_rms(sizes.shape, sizes.length, degree as usize),
+            predicted_rms_error: Some(expected_rms(sizes.shape, sizes.length, degree as usize)),
             predicted_seconds: self
                 .choice
                 .estimates()
                 .iter()
                 .find(|estimate| estimate.plan == "gemm")
-                .map_or(0.0, |estimate| {
-                    estimate.server_seconds * speedup(spec.threads)
-                }),
+                .map(|estimate| estimate.server_seconds * speedup(spec.threads)),
             estimates: self.choice.estimates().to_vec(),
             reasons: self.choice.reasons().into_iter().collect(),
         }

@@ -62,7 +62,7 @@ pub fn kernels() -> String {
 }
 
 /// Refuses another batch than the trial was opened for.
-fn check_inputs(spec: &TrialSpec, inputs: &InputBatch) -> Result<(), BackendError> {
+pub(crate) fn check_inputs(spec: &TrialSpec, inputs: &InputBatch) -> Result<(), BackendError> {
     for (what, expected, found) in [
         ("vectors", spec.batch, inputs.rows()),
         ("entries of a vector", spec.d_in, inputs.width()),

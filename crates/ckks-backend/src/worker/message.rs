@@ -1,5 +1,6 @@
 //! Requests and replies of the `slots` dialect.
 
+use crate::MemoryUse;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -8,12 +9,22 @@ pub const PROTOCOL: u32 = 1;
 
 /// A numbered request.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Request {
+pub struct Request<C = Call> {
     /// Ascends from 1.
     pub id: u64,
     /// What to do.
     #[serde(flatten)]
-    pub call: Call,
+    pub call: C,
+}
+
+/// The calls of a dialect.
+pub trait ProtocolCall: Serialize {
+    /// The name in the protocol.
+    fn name(&self) -> &'static str;
+
+    /// Whether the call is one of those before the library does anything, which have a shorter
+    /// limit.
+    fn starts(&self) -> bool;
 }
 
 /// What a worker is asked to do. Payloads travel beside it in the frame.
@@ -66,10 +77,8 @@ pub enum Call {
     Close {},
 }
 
-impl Call {
-    /// The name in the protocol.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
+impl ProtocolCall for Call {
+    fn name(&self) -> &'static str {
         match self {
             Call::Hello { .. } => "hello",
             Call::Probe {} => "probe",
@@ -88,6 +97,10 @@ impl Call {
             Call::Memory {} => "memory",
             Call::Close {} => "close",
         }
+    }
+
+    fn starts(&self) -> bool {
+        matches!(self, Call::Hello { .. } | Call::Probe {} | Call::Open(_))
     }
 }
 
@@ -159,7 +172,7 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Kinds of failures; those of the C ABI.
+/// Kinds of failures: those of the C ABI, and `refused` of the `layer` dialect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureCode {
@@ -177,13 +190,15 @@ pub enum FailureCode {
     LibraryError,
     /// A fault of the worker or shim.
     Internal,
+    /// Refused before it runs: predicted overflow, noise or memory.
+    Refused,
 }
 
 impl FailureCode {
     /// Whether the context may still be used.
     #[must_use]
     pub fn is_recoverable(self) -> bool {
-        matches!(self, Self::BadArgument | Self::Unsupported)
+        matches!(self, Self::BadArgument | Self::Unsupported | Self::Refused)
     }
 
     /// The name in the protocol.
@@ -197,6 +212,7 @@ impl FailureCode {
             Self::DeviceFault => "device-fault",
             Self::LibraryError => "library-error",
             Self::Internal => "internal",
+            Self::Refused => "refused",
         }
     }
 }
@@ -346,6 +362,16 @@ pub struct MemoryReply {
     pub device_bytes: u64,
     /// The most of it so far.
     pub device_peak_bytes: u64,
+}
+
+impl From<MemoryReply> for MemoryUse {
+    fn from(reply: MemoryReply) -> MemoryUse {
+        let known = |bytes| Some(bytes).filter(|&bytes| bytes > 0);
+        MemoryUse {
+            peak_resident: known(reply.resident_peak_bytes),
+            peak_device: known(reply.device_peak_bytes),
+        }
+    }
 }
 
 /// Reply to `close`.

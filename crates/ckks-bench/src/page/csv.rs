@@ -108,6 +108,7 @@ fn columns() -> Vec<(String, Value)> {
     add("download_bytes", bytes(|b| b.download));
     add("prepared_weights_bytes", bytes(|b| b.prepared_weights));
     add("peak_resident_bytes", bytes(|b| b.peak_resident));
+    add("peak_device_bytes", bytes(|b| b.peak_device));
     add("weights_f32_bytes", bytes(|b| Some(b.weights_f32)));
     add("weights_bf16_bytes", bytes(|b| Some(b.weights_bf16)));
     add("gate", errors(|e| Some(e.limit)));

@@ -1,27 +1,18 @@
 //! A worker process: started, watched, stopped when it takes too long, and its end recorded.
 
 use crate::interrupt::Interrupt;
-use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+pub use ckks_backend::worker::stderr::{STDERR_BYTES, STDERR_LINES};
+use ckks_backend::worker::{ended, stderr::Tail};
+use std::io::{self, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Environment variable with the process id that a worker was started by.
 pub const PARENT_VARIABLE: &str = "CKKS_BENCH_PARENT";
 
-/// Most lines of standard error that are kept.
-pub const STDERR_LINES: usize = 20;
-/// Most bytes of standard error that are kept.
-pub const STDERR_BYTES: usize = 8192;
-
 /// How often the worker is looked at.
 const TICK: Duration = Duration::from_millis(20);
-/// How long a worker that ended may keep standard error open through a process of its own.
-const LINGER: Duration = Duration::from_secs(1);
-
 /// How a worker ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
@@ -104,50 +95,9 @@ fn wait(
 }
 
 fn how(status: ExitStatus) -> Ended {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return Ended::Signalled(signal);
-    }
-    Ended::Exited(status.code().unwrap_or(-1))
-}
-
-/// The end of standard error, read while the worker runs.
-struct Tail {
-    bytes: Arc<Mutex<VecDeque<u8>>>,
-    /// Disconnected at the end of standard error.
-    end: Receiver<()>,
-}
-
-impl Tail {
-    /// Reads all the time, so that the worker never waits for a full pipe.
-    fn read(mut source: impl Read + Send + 'static) -> Tail {
-        let bytes = Arc::new(Mutex::new(VecDeque::new()));
-        let shared = Arc::clone(&bytes);
-        let (sender, end) = channel();
-        thread::spawn(move || {
-            let _until_the_end: Sender<()> = sender;
-            let mut chunk = [0; 4096];
-            while let Ok(length @ 1..) = source.read(&mut chunk) {
-                let mut tail = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                tail.extend(&chunk[..length]);
-                let excess = tail.len().saturating_sub(STDERR_BYTES);
-                tail.drain(..excess);
-            }
-        });
-        Tail { bytes, end }
-    }
-
-    /// The last lines, once the worker ended.
-    fn lines(&self) -> Vec<String> {
-        // Not without a limit: a process that the worker left behind may never close the pipe.
-        let _ = self.end.recv_timeout(LINGER);
-        let mut tail = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(tail.make_contiguous());
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(STDERR_LINES)..]
-            .iter()
-            .map(|line| (*line).to_owned())
-            .collect()
+    match ended::Ended::from(status) {
+        ended::Ended::Exited(status) => Ended::Exited(status),
+        ended::Ended::Signalled(signal) => Ended::Signalled(signal),
     }
 }
 

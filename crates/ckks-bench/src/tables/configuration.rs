@@ -174,6 +174,7 @@ fn sizes(configuration: &Configuration) -> String {
         ("download", sizes.download),
         ("prepared weights", sizes.prepared_weights),
         ("peak memory", sizes.peak_resident),
+        ("on the device", sizes.peak_device),
         ("plain weights f32", Some(sizes.weights_f32)),
         ("bf16", Some(sizes.weights_bf16)),
     ];

@@ -43,18 +43,24 @@ pub fn plan(spec: &TrialSpec, description: &Description) -> String {
         ),
         (
             "error",
-            format!(
-                "rms {} predicted for the synthetic data; gate {}",
-                scientific(plan.predicted_rms_error),
-                scientific(spec.gate)
-            ),
+            match plan.predicted_rms_error {
+                Some(rms) => format!(
+                    "rms {} predicted for the synthetic data; gate {}",
+                    scientific(rms),
+                    scientific(spec.gate)
+                ),
+                None => format!("no prediction; gate {}", scientific(spec.gate)),
+            },
         ),
         (
             "time",
-            format!(
-                "{} predicted for the evaluation, one thread",
-                seconds(plan.predicted_seconds)
-            ),
+            match plan.predicted_seconds {
+                Some(predicted) => format!(
+                    "{} predicted for the evaluation, one thread",
+                    seconds(predicted)
+                ),
+                None => "no prediction".to_owned(),
+            },
         ),
     ];
     if let Some(products) = plan.mask_products {
@@ -72,6 +78,7 @@ pub fn plan(spec: &TrialSpec, description: &Description) -> String {
         rows.push(("W·A", line));
     }
     rows.extend(plan.reasons.iter().map(|reason| ("reason", reason.clone())));
+    rows.extend(description.notes.iter().map(|note| ("note", note.clone())));
     text.push_str(&facts(rows));
     text
 }

@@ -133,8 +133,8 @@ impl Backend for Plain {
             download_bytes: 50,
             mask_products: None,
             estimates: Vec::new(),
-            predicted_rms_error: 1e-6,
-            predicted_seconds: 1e-3,
+            predicted_rms_error: Some(1e-6),
+            predicted_seconds: Some(1e-3),
             reasons: vec!["the only one".into()],
         };
         Description {
@@ -144,6 +144,7 @@ impl Backend for Plain {
             kernels: "portable".into(),
             parameters,
             plan,
+            notes: Vec::new(),
         }
     }
 
@@ -247,6 +248,9 @@ pub(crate) fn spec(d_in: usize, d_out: usize, batch: usize) -> TrialSpec {
         batch,
         plan: ckks_backend::PlanChoice::Auto,
         params: None,
+        mode: None,
+        isolate: false,
+        stage_timeout: None,
         threads: 2,
         ahead: false,
         replicas: 1,

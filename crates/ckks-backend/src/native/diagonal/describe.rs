@@ -32,6 +32,7 @@ pub(super) fn describe(backend: &Diagonal) -> Description {
         ),
         parameters: parameters(context.parameters()),
         plan: plan_report(context, plan, considered, choice, spec),
+        notes: Vec::new(),
     }
 }
 
@@ -107,8 +108,8 @@ fn plan_report(
         download_bytes: download,
         mask_products: None,
         estimates: choice.estimates().to_vec(),
-        predicted_rms_error: expected_rms(plan, context, DEFAULT_ANSWER_BITS),
-        predicted_seconds: cost.evaluation_ns(plan, spec.batch) * 1e-9,
+        predicted_rms_error: Some(expected_rms(plan, context, DEFAULT_ANSWER_BITS)),
+        predicted_seconds: Some(cost.evaluation_ns(plan, spec.batch) * 1e-9),
         reasons: choice
             .reasons()
             .into_iter()
