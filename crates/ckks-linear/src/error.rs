@@ -21,6 +21,55 @@ pub enum LinearError {
     /// A batch of zero.
     #[error("a batch must hold at least one vector")]
     EmptyBatch,
+    /// Slots that no packing is made for.
+    #[error(
+        "{slots} slots in a ciphertext: packings need a power of two from 1 to {}",
+        crate::slots::MAX_SLOTS
+    )]
+    Slots {
+        /// The slots.
+        slots: usize,
+    },
+    /// An interleave that does not divide the slots into powers of two.
+    #[error(
+        "interleave {interleave}: with {slots} slots it must be a power of two from 1 to {slots}"
+    )]
+    Interleave {
+        /// The interleave.
+        interleave: usize,
+        /// Slots of a ciphertext.
+        slots: usize,
+    },
+    /// A folding that fills the imaginary parts, for slots that have none.
+    #[error("{folding}: this needs complex slots; real slots take no folding, leave it out")]
+    ComplexFolding {
+        /// The folding, in words.
+        folding: &'static str,
+    },
+    /// A layer that would be cut into too many ciphertexts.
+    #[error(
+        "shape {d_in}x{d_out} over {slots} slots makes at least {pieces} pairs of ciphertexts, at \
+         most {} can be planned; use more slots or a smaller interleave",
+        crate::slots::MAX_PIECES
+    )]
+    Pieces {
+        /// Input width.
+        d_in: usize,
+        /// Output width.
+        d_out: usize,
+        /// Virtual slots.
+        slots: usize,
+        /// Pairs of an input and an output.
+        pieces: usize,
+    },
+    /// The number of a diagonal that there is not.
+    #[error("diagonal {diagonal}: this layer has {count}, counted from 0")]
+    NoDiagonal {
+        /// The number asked for.
+        diagonal: usize,
+        /// Diagonals of the layer.
+        count: usize,
+    },
     /// A count that does not match the plan.
     #[error("{what}: the plan needs {expected}, {found} were given")]
     Count {

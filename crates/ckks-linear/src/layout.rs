@@ -213,7 +213,7 @@ impl StepSet {
 
 /// How far copy `t` of a periodic output is rolled, h_t.
 #[inline]
-fn roll(width: usize, copies: usize, base: usize, copy: usize) -> usize {
+pub(crate) fn roll(width: usize, copies: usize, base: usize, copy: usize) -> usize {
     if copies == 1 {
         return 0;
     }

@@ -20,4 +20,5 @@ pub mod plan;
 pub mod planner;
 pub mod prepared;
 pub mod shape;
+pub mod slots;
 mod workspace;
