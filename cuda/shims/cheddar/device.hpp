@@ -3,10 +3,11 @@
 #define CKKS_SHIM_CHEDDAR_DEVICE_HPP
 
 #include <cstdint>
-#include <rmm/detail/error.hpp>
 #include <string>
-#include <utility>
+#include <type_traits>
 #include <vector>
+
+#include <rmm/detail/error.hpp>
 
 #include "../common/failure.hpp"
 

@@ -196,15 +196,15 @@ private:
     double input_scale() const { return parameter_.GetScale(preset_.level); }
     double weight_scale() const { return parameter_.GetScale(preset_.level); }
 
-    std::vector<word> primes(const cheddar::NPInfo &of) const {
-        return parameter_.GetPrimeVector(of);
+    std::vector<word> primes(int level) const {
+        return parameter_.GetPrimeVector(parameter_.LevelToNP(level));
     }
 
     // The largest slot that half the modulus of a level has room for at a scale: coefficients are
     // not larger than the largest slot.
     double largest(int level, double scale) const {
         double product = 0.5 / scale;
-        for (const word prime : primes(parameter_.LevelToNP(level))) {
+        for (const word prime : primes(level)) {
             product *= static_cast<double>(prime);
         }
         return product;
@@ -256,16 +256,6 @@ private:
         return report;
     }
 
-    // Moduli that rotation keys of a level are for: all terminal primes, and the most main primes
-    // of any level up to it.
-    cheddar::NPInfo key_primes(int level) const {
-        int main = 0;
-        for (int l = 0; l <= level; ++l) {
-            main = std::max(main, parameter_.LevelToNP(l).num_main_);
-        }
-        return cheddar::NPInfo(main, parameter_.GetMaxNumTer(), 0);
-    }
-
     // Digits that key switching splits an input into.
     int digits() const {
         const int padded =
@@ -292,7 +282,6 @@ private:
 template <typename word>
 nlohmann::json Engine<word>::describe() {
     const bool bootstrap = boot_ != nullptr;
-    const int key_level = bootstrap ? parameter_.max_level_ : preset_.level;
     const int answer_level =
         bootstrap ? boot_->boot_param_.GetEndLevel() : preset_.level - 1;
     return {
@@ -304,7 +293,8 @@ nlohmann::json Engine<word>::describe() {
         {"parameters",
          {{"name", preset_.name},
           {"ring_degree", parameter_.degree_},
-          {"q", primes(key_primes(key_level))},
+          // Keys of multiplication and conjugation are for the whole chain.
+          {"q", primes(parameter_.max_level_)},
           {"p", parameter_.aux_primes_},
           {"secret", "ternary, " + std::to_string(parameter_.GetDenseHammingWeight()) +
                          " coefficients not 0"},
@@ -323,15 +313,17 @@ std::vector<std::string> Engine<word>::notes() const {
         "the secret key is on the GPU and comes from mt19937_64: the library offers its client "
         "for tests only",
         "evaluation divides by the weights' scale; rescale has nothing to do",
+        "inputs are at level " + std::to_string(preset_.level) + ": " +
+            std::to_string(primes(preset_.level).size()) + " primes, " +
+            std::to_string(digits()) + (digits() == 1 ? " digit" : " digits") +
+            " in key switching",
         "the memory pool reserves half of the device's free memory",
         "multiplication and conjugation keys, and keys to a sparse secret, are made with the "
         "secret key; only bootstrapping uses them",
     };
     if (mode_ == Mode::fused && digits() == 1) {
-        notes.push_back("key switching has one digit at level " +
-                        std::to_string(preset_.level) +
-                        ": the library then launches no kernel for the baby steps, and answers "
-                        "are expected to be wrong");
+        notes.push_back("with a single digit the library launches no kernel for fused baby steps: "
+                        "answers are expected to be wrong");
     }
     return notes;
 }
