@@ -6,14 +6,18 @@
 //! [`Backend::decrypt`]. A backend holds both sides of the protocol, client and server, because
 //! it exists to measure them; the service keeps them in separate processes.
 
+pub mod discovery;
 mod error;
 pub mod native;
 mod registry;
+pub mod shim;
 mod trial;
+pub mod vendor;
 pub mod worker;
 
+pub use discovery::Located;
 pub use error::BackendError;
-pub use registry::{LibraryStatus, check, libraries, open};
+pub use registry::{LibraryStatus, check, known, libraries, library, located, open};
 pub use trial::{
     Backend, Calibration, Circumstances, Counts, Delivery, Description, EvaluationReport,
     GemmClientRates, KeyReport, MaskProducts, MemoryUse, Packing, ParameterReport, Phase,

@@ -1,34 +1,73 @@
 //! The libraries that can be asked for by name.
 
+use crate::discovery::{
+    Inspection, Located, Search, ShimObject, Surroundings, Verification, inspect,
+};
+use crate::vendor::{self, Pinned};
 use crate::{Backend, BackendError, TrialSpec, native};
+use serde::Serialize;
+
+const NATIVE: &str = "native";
 
 /// What is known about one library on this machine.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LibraryStatus {
     /// Name for `--lib`.
     pub name: &'static str,
     /// Devices for `--device`.
-    pub devices: &'static [&'static str],
-    /// Whether it can be opened here.
+    pub devices: Vec<&'static str>,
+    /// Whether it can be opened here. A device may still be missing.
     pub available: bool,
     /// What it is.
     pub description: &'static str,
-    /// What was looked for, where, and what to set if it is missing.
-    pub looked_for: String,
+    /// Its description in this program; none for the engine of this repository.
+    pub pinned: Option<&'static Pinned>,
+    /// What was looked for, where, and where it is.
+    pub searches: Vec<Search>,
+    /// What is missing, each with what to do about it.
+    pub missing: Vec<String>,
+    /// The shim, if there is one.
+    pub shim: Option<ShimObject>,
+    /// The installed headers against the pin.
+    pub headers: Option<Verification>,
+    /// What else a reader should know.
+    pub notes: Vec<String>,
 }
 
 /// Every library this program knows.
 pub fn libraries() -> Vec<LibraryStatus> {
-    vec![LibraryStatus {
-        name: "native",
-        devices: &["cpu"],
-        available: true,
-        description: "the engine of this repository",
-        looked_for: format!(
-            "built in, nothing to install; kernels: {}",
-            ckks::simd::SimdLevel::detect().name()
-        ),
-    }]
+    let surroundings = Surroundings::current();
+    let foreign = vendor::all().iter();
+    std::iter::once(native_status())
+        .chain(foreign.map(|pinned| status(pinned, inspect(pinned, &surroundings))))
+        .collect()
+}
+
+/// What is known about the library of that name.
+///
+/// # Errors
+/// [`BackendError::NotAvailable`] for an unknown name; it lists the known ones.
+pub fn library(name: &str) -> Result<LibraryStatus, BackendError> {
+    if name == NATIVE {
+        return Ok(native_status());
+    }
+    let pinned = known(name)?;
+    Ok(status(pinned, inspect(pinned, &Surroundings::current())))
+}
+
+/// Where the library of that name is.
+///
+/// # Errors
+/// [`BackendError::NotAvailable`] for an unknown name, and where something is missing: what it is,
+/// and what to do about it.
+pub fn located(name: &str) -> Result<Located, BackendError> {
+    if name == NATIVE {
+        return Ok(Located::Native);
+    }
+    let inspection = inspect(known(name)?, &Surroundings::current());
+    inspection
+        .located
+        .ok_or_else(|| not_available(name, inspection.missing.join("; ")))
 }
 
 /// Checks that a library of that name exists here and has that device.
@@ -36,25 +75,18 @@ pub fn libraries() -> Vec<LibraryStatus> {
 /// # Errors
 /// [`BackendError::NotAvailable`].
 pub fn check(name: &str, device: &str) -> Result<(), BackendError> {
-    let missing = |reason| BackendError::NotAvailable {
-        name: name.to_owned(),
-        reason,
-    };
-    let known = libraries();
-    let Some(library) = known.iter().find(|library| library.name == name) else {
-        let names: Vec<_> = known.iter().map(|library| library.name).collect();
-        return Err(missing(format!(
-            "--lib knows {}; `ckks-bench libs` says what each needs",
-            names.join(", ")
-        )));
-    };
+    let library = library(name)?;
+    let mut reasons = library.missing;
     if !library.devices.contains(&device) {
-        return Err(missing(format!(
+        reasons.push(format!(
             "it has no device \"{device}\"; give --device {}",
             library.devices.join(" or ")
-        )));
+        ));
     }
-    Ok(())
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    Err(not_available(name, reasons.join("; ")))
 }
 
 /// Opens a backend by name.
@@ -63,5 +95,64 @@ pub fn check(name: &str, device: &str) -> Result<(), BackendError> {
 /// [`BackendError::NotAvailable`] for an unknown name or device, and what the backend refuses.
 pub fn open(name: &str, device: &str, spec: &TrialSpec) -> Result<Box<dyn Backend>, BackendError> {
     check(name, device)?;
-    native::open(spec)
+    match located(name)? {
+        Located::Native => native::open(spec),
+        Located::SharedObject(_) | Located::Python { .. } => Err(BackendError::Unsupported(
+            format!("{name} needs a worker process, which is not part of this build"),
+        )),
+    }
+}
+
+/// The description of a foreign library.
+///
+/// # Errors
+/// [`BackendError::NotAvailable`] for an unknown name; it lists the known ones.
+pub fn known(name: &str) -> Result<&'static Pinned, BackendError> {
+    vendor::find(name).ok_or_else(|| {
+        let mut names = vec![NATIVE];
+        names.extend(vendor::all().iter().map(|pinned| &*pinned.name));
+        let names = names.join(", ");
+        not_available(
+            name,
+            format!("the known libraries are {names}; `ckks-bench libs` says what each needs"),
+        )
+    })
+}
+
+fn not_available(name: &str, reason: String) -> BackendError {
+    BackendError::NotAvailable {
+        name: name.to_owned(),
+        reason,
+    }
+}
+
+fn native_status() -> LibraryStatus {
+    let kernels = ckks::simd::SimdLevel::detect().name();
+    LibraryStatus {
+        name: NATIVE,
+        devices: vec!["cpu"],
+        available: true,
+        description: "the engine of this repository",
+        pinned: None,
+        searches: Vec::new(),
+        missing: Vec::new(),
+        shim: None,
+        headers: None,
+        notes: vec![format!("built in, nothing to install; kernels: {kernels}")],
+    }
+}
+
+fn status(pinned: &'static Pinned, inspection: Inspection) -> LibraryStatus {
+    LibraryStatus {
+        name: &pinned.name,
+        devices: pinned.devices.iter().map(|device| &**device).collect(),
+        available: inspection.located.is_some(),
+        description: &pinned.summary,
+        pinned: Some(pinned),
+        searches: inspection.searches,
+        missing: inspection.missing,
+        shim: inspection.shim,
+        headers: inspection.headers,
+        notes: inspection.notes,
+    }
 }

@@ -1,8 +1,10 @@
 //! The command line.
 
 use crate::commands::ab::AbArgs;
+use crate::commands::build_shim::BuildShimArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::cost::CostArgs;
+use crate::commands::libs::LibsArgs;
 use crate::commands::model::ModelArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::sweep::SweepArgs;
@@ -22,8 +24,9 @@ pub const MAX_THREADS: usize = 4096;
 /// Measures and checks encrypted linear layers: a server multiplies encrypted vectors by
 /// plaintext weights.
 ///
-/// Exit codes: 0 all configurations passed, 1 a configuration was rejected by the gate, 2 wrong
-/// usage or input, 3 backend not available, 130 interrupted.
+/// Exit codes: 0 all configurations passed, 1 a configuration was rejected by the gate or the
+/// compiler of a shim failed, 2 wrong usage or input, 3 backend or what it needs not available,
+/// 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "ckks-bench", version)]
 pub struct Cli {
@@ -41,8 +44,10 @@ pub enum Command {
     Plan(PlanArgs),
     /// List the parameter sets with their security argument
     Params(ParamsArgs),
-    /// List the libraries under test and whether they are available
-    Libs,
+    /// List the libraries under test: whether they are available, what to set, what is known of them
+    Libs(LibsArgs),
+    /// Build the shim of a library that you installed
+    BuildShim(BuildShimArgs),
     /// Measure all combinations of shapes, batches, plans and threads, each in its own process
     Sweep(Box<SweepArgs>),
     /// Make a page, tables and pictures from reports and sweeps

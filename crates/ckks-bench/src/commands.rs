@@ -1,10 +1,11 @@
 //! The subcommands.
 
 pub mod ab;
+pub mod build_shim;
 pub mod compare;
 pub mod cost;
 mod document;
-mod libs;
+pub mod libs;
 pub mod model;
 mod params;
 mod plan;
@@ -48,7 +49,8 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
             plan::plan(&args, figures, opener, out)
         }
         Command::Params(args) => params::params(&args, out),
-        Command::Libs => libs::libs(out),
+        Command::Libs(args) => libs::libs(&args, out),
+        Command::BuildShim(args) => build_shim::build_shim(&args, out),
         Command::Sweep(args) => sweep::sweep(*args, out),
         Command::Report(args) => report::report(&args, out),
         Command::Compare(args) => compare::compare(&args, out),

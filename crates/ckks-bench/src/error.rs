@@ -1,6 +1,7 @@
 //! What ends the program, and with which exit code.
 
 use ckks_backend::BackendError;
+use ckks_backend::shim::ShimError;
 use std::io;
 use tensor_io::TensorError;
 use thiserror::Error;
@@ -23,6 +24,9 @@ pub enum BenchError {
     /// The backend cannot do what was asked, before anything was measured.
     #[error("{0}")]
     Backend(#[from] BackendError),
+    /// The shim of a library was not built.
+    #[error("{0}")]
+    Shim(#[source] ShimError),
     /// Standard output is gone.
     #[error("cannot write the results to standard output: {0}")]
     Output(#[from] io::Error),
@@ -35,11 +39,14 @@ impl BenchError {
         BenchError::Usage(message.into())
     }
 
-    /// The exit code of the program: 2 for usage, 3 for a backend that is not available.
+    /// The exit code of the program: 2 for usage, 3 for a backend that is not available or what it
+    /// needs, 1 for a compiler that failed.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            BenchError::Backend(BackendError::NotAvailable { .. }) => 3,
+            BenchError::Backend(BackendError::NotAvailable { .. })
+            | BenchError::Shim(ShimError::Missing { .. }) => 3,
+            BenchError::Shim(ShimError::Compiler { .. }) => 1,
             _ => 2,
         }
     }

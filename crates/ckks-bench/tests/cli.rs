@@ -62,12 +62,12 @@ fn values_out_of_range() {
 fn unknown_backends() {
     let cases: [(&[&str], &[&str]); 3] = [
         (
-            &["run", "--lib", "seal"],
-            &["\"seal\" is not available", "native", "ckks-bench libs"],
+            &["run", "--lib", "nope"],
+            &["\"nope\" is not available", "native", "ckks-bench libs"],
         ),
         (
-            &["plan", "--lib", "seal"],
-            &["\"seal\" is not available", "native"],
+            &["plan", "--lib", "nope"],
+            &["\"nope\" is not available", "native"],
         ),
         (
             &["run", "--device", "tpu"],

@@ -7,7 +7,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 const NAME_WIDTH: u16 = 16;
 
 /// The facts, long ones wrapped under themselves.
-pub(super) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
+pub(crate) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
