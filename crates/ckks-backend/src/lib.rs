@@ -17,7 +17,9 @@ pub mod worker;
 
 pub use discovery::Located;
 pub use error::BackendError;
-pub use registry::{LibraryStatus, check, known, libraries, library, located, open};
+pub use registry::{
+    DEFAULT_DEVICE, LibraryStatus, check, known, libraries, library, located, open,
+};
 pub use trial::{
     Backend, Calibration, Circumstances, Counts, Delivery, Description, EvaluationReport,
     GemmClientRates, KeyReport, MaskProducts, MemoryUse, Packing, ParameterReport, Phase,

@@ -1,11 +1,14 @@
 //! The libraries that can be asked for by name.
 
 use crate::discovery::{
-    Inspection, Located, Search, ShimObject, Surroundings, Verification, inspect,
+    Inspection, Located, Search, ShimObject, Surroundings, Verification, inspect, named_interpreter,
 };
 use crate::vendor::{self, Pinned};
+use crate::worker::{Limits, WorkerCommand, layer, slots};
 use crate::{Backend, BackendError, TrialSpec, native};
 use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
 
 const NATIVE: &str = "native";
 
@@ -70,13 +73,28 @@ pub fn located(name: &str) -> Result<Located, BackendError> {
         .ok_or_else(|| not_available(name, inspection.missing.join("; ")))
 }
 
-/// Checks that a library of that name exists here and has that device.
+/// The device of a library that no other is asked for.
+pub const DEFAULT_DEVICE: &str = "auto";
+
+/// Checks that a library of that name, or the file of that path, exists here and has that device.
+/// Returns the device: for [`DEFAULT_DEVICE`] the library's first.
 ///
 /// # Errors
 /// [`BackendError::NotAvailable`].
-pub fn check(name: &str, device: &str) -> Result<(), BackendError> {
+pub fn check(name: &str, device: &str) -> Result<String, BackendError> {
+    if let Some(path) = path(name) {
+        return match path.is_file() {
+            // Which devices it has is found out when it is opened.
+            true => Ok(device.to_owned()),
+            false => Err(not_available(name, "there is no such file".to_owned())),
+        };
+    }
     let library = library(name)?;
     let mut reasons = library.missing;
+    let device = match library.devices.first() {
+        Some(first) if device == DEFAULT_DEVICE => first,
+        _ => device,
+    };
     if !library.devices.contains(&device) {
         reasons.push(format!(
             "it has no device \"{device}\"; give --device {}",
@@ -84,22 +102,55 @@ pub fn check(name: &str, device: &str) -> Result<(), BackendError> {
         ));
     }
     if reasons.is_empty() {
-        return Ok(());
+        return Ok(device.to_owned());
     }
     Err(not_available(name, reasons.join("; ")))
 }
 
-/// Opens a backend by name.
+/// Opens a backend by name, or by the path of a shared object of the C ABI or of a worker in
+/// Python. All but `native` run in a process of their own; `native` does where the specification
+/// asks for it.
 ///
 /// # Errors
 /// [`BackendError::NotAvailable`] for an unknown name or device, and what the backend refuses.
 pub fn open(name: &str, device: &str, spec: &TrialSpec) -> Result<Box<dyn Backend>, BackendError> {
     check(name, device)?;
-    match located(name)? {
+    let located = match path(name) {
+        Some(path) => given(name, path)?,
+        None => located(name)?,
+    };
+    let seconds = |limit: f64| Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
+    let limits = Limits {
+        memory: spec.memory_limit,
+        call: spec.stage_timeout.map_or(Limits::default().call, seconds),
+        ..Limits::default()
+    };
+    let start = || WorkerCommand::of(name, path(name).is_some(), &located);
+    match located {
+        Located::Native if spec.isolate => layer::open(&start()?, spec, limits),
         Located::Native => native::open(spec),
-        Located::SharedObject(_) | Located::Python { .. } => Err(BackendError::Unsupported(
-            format!("{name} needs a worker process, which is not part of this build"),
-        )),
+        Located::SharedObject(_) | Located::Python { .. } => slots::open(&start()?, spec, limits),
+    }
+}
+
+/// A name that is a path: it names a folder or an extension.
+fn path(name: &str) -> Option<&Path> {
+    let path = Path::new(name);
+    let is_path = path.extension().is_some() || path.components().count() > 1;
+    is_path.then_some(path)
+}
+
+/// The file of a path.
+fn given(name: &str, path: &Path) -> Result<Located, BackendError> {
+    let script = path.canonicalize();
+    let path = script.map_err(|error| not_available(name, error.to_string()))?;
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("py") => Ok(Located::Python {
+            interpreter: named_interpreter(&Surroundings::current())
+                .map_err(|reason| not_available(name, reason))?,
+            script: path,
+        }),
+        _ => Ok(Located::SharedObject(path)),
     }
 }
 

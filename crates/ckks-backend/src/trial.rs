@@ -141,6 +141,9 @@ pub struct TrialSpec {
     /// Most seconds of one step of a library in a process of its own; `None` for the default.
     #[serde(default)]
     pub stage_timeout: Option<f64>,
+    /// Most resident memory of a process of its own, bytes; `None` for no limit.
+    #[serde(default)]
+    pub memory_limit: Option<u64>,
     /// Worker threads.
     pub threads: usize,
     /// Split evaluation into an ahead-of-time and an online part.

@@ -8,6 +8,7 @@ use crate::commands::libs::LibsArgs;
 use crate::commands::model::ModelArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::sweep::SweepArgs;
+use crate::commands::worker::WorkerArgs;
 use crate::shape::Shape;
 use ckks_backend::{Delivery, PlanChoice};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -60,17 +61,21 @@ pub enum Command {
     Cost(CostArgs),
     /// The token budget of a whole model
     Model(Box<ModelArgs>),
+    /// Load a library under test and answer requests on standard input; started by the others
+    #[command(hide = true)]
+    Worker(WorkerArgs),
 }
 
 /// What decides the plan of a layer.
 #[derive(Clone, Debug, Args)]
 pub struct SpecArgs {
-    /// Library under test; `ckks-bench libs` lists them
+    /// Library under test: one that `ckks-bench libs` lists, or the path of a shared object of
+    /// the C ABI or of a worker in Python (docs/worker-protocol.md)
     #[arg(long, default_value = "native")]
     pub lib: String,
 
-    /// Where the server's work runs
-    #[arg(long, default_value = "cpu")]
+    /// Where the server's work runs [default: the library's first device]
+    #[arg(long, default_value = ckks_backend::DEFAULT_DEVICE, hide_default_value = true)]
     pub device: String,
 
     /// Input and output width of the layer; several separated by commas, or repeated

@@ -12,6 +12,7 @@ mod plan;
 pub mod report;
 pub mod run;
 pub mod sweep;
+pub mod worker;
 
 pub use plan::{LayerPlan, PLAN_SCHEMA, PlanDocument};
 
@@ -33,8 +34,8 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
     let opener: &Opener<'_> =
         &|library: &str, device: &str, spec: &TrialSpec| open::open(library, device, spec);
     match cli.command {
-        Command::Run(args) => {
-            open::check(&args.spec.lib, &args.spec.device)?;
+        Command::Run(mut args) => {
+            args.spec.device = open::check(&args.spec.lib, &args.spec.device)?;
             let fresh = args.spec.recalibrate;
             let mut options = RunOptions::new(*args, command_line())?;
             if let Some(figures) = calibration(&options.library, fresh)? {
@@ -43,8 +44,8 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
             let interrupt = Interrupt::on_ctrl_c()?;
             run::run(&options, opener, &interrupt, out).map(|finished| finished.outcome)
         }
-        Command::Plan(args) => {
-            open::check(&args.spec.lib, &args.spec.device)?;
+        Command::Plan(mut args) => {
+            args.spec.device = open::check(&args.spec.lib, &args.spec.device)?;
             let figures = calibration(&args.spec.lib, args.spec.recalibrate)?;
             plan::plan(&args, figures, opener, out)
         }
@@ -52,10 +53,11 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
         Command::Libs(args) => libs::libs(&args, out),
         Command::BuildShim(args) => build_shim::build_shim(&args, out),
         Command::Sweep(args) => sweep::sweep(*args, out),
+        Command::Worker(args) => worker::worker(&args),
         Command::Report(args) => report::report(&args, out),
         Command::Compare(args) => compare::compare(&args, out),
-        Command::Ab(args) => {
-            open::check(&args.common.lib, &args.common.device)?;
+        Command::Ab(mut args) => {
+            args.common.device = open::check(&args.common.lib, &args.common.device)?;
             let figures = calibration(&args.common.lib, args.common.recalibrate)?;
             let interrupt = Interrupt::on_ctrl_c()?;
             let opener = &|library: &str, device: &str, spec: &TrialSpec| {
@@ -64,8 +66,8 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
             ab::ab(&args, command_line(), opener, &interrupt, out).map(|(_, outcome)| outcome)
         }
         Command::Cost(args) => cost::cost(&args, out),
-        Command::Model(args) => {
-            open::check(&args.lib, &args.device)?;
+        Command::Model(mut args) => {
+            args.device = open::check(&args.lib, &args.device)?;
             let figures = calibration(&args.lib, false)?;
             let interrupt = Interrupt::on_ctrl_c()?;
             let opener: &Opener<'_> = &|library: &str, device: &str, spec: &TrialSpec| {

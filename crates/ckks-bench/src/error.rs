@@ -2,6 +2,7 @@
 
 use ckks_backend::BackendError;
 use ckks_backend::shim::ShimError;
+use ckks_backend::worker::serve::ServeError;
 use std::io;
 use tensor_io::TensorError;
 use thiserror::Error;
@@ -27,6 +28,9 @@ pub enum BenchError {
     /// The shim of a library was not built.
     #[error("{0}")]
     Shim(#[source] ShimError),
+    /// The conversation of a worker with the program that started it ended badly.
+    #[error("worker: {0}")]
+    Worker(#[from] ServeError),
     /// Standard output is gone.
     #[error("cannot write the results to standard output: {0}")]
     Output(#[from] io::Error),

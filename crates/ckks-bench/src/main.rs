@@ -1,12 +1,13 @@
 //! The `ckks-bench` program.
 
+use ckks_bench::cli::{Cli, Command};
 use clap::Parser;
 use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = ckks_bench::cli::Cli::parse();
-    if matches!(cli.command, ckks_bench::cli::Command::Run(_)) {
+    let cli = Cli::parse();
+    if matches!(cli.command, Command::Run(_) | Command::Worker(_)) {
         ckks_bench::sweep::worker::end_with_parent();
     }
     match ckks_bench::commands::execute(cli, &mut std::io::stdout()) {

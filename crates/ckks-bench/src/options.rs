@@ -6,6 +6,7 @@ use crate::error::BenchError;
 use crate::gate::Gate;
 use crate::host;
 use crate::inputs::Inputs;
+use crate::memory::Available;
 use crate::shape::Shape;
 use crate::units::plural;
 use ckks_backend::{Calibration, Circumstances, TrialSpec};
@@ -188,6 +189,7 @@ fn specs(args: &SpecArgs, shapes: &[Shape], batch: usize, seed: u64) -> Vec<Tria
             mode: args.mode.clone(),
             isolate: args.isolate,
             stage_timeout: args.stage_timeout,
+            memory_limit: Available::now().map(|available| available.bytes / 10 * 9),
             threads: args.threads.unwrap_or_else(host::cores),
             ahead: args.ahead,
             replicas: 1,

@@ -10,6 +10,7 @@ mod repository;
 mod search;
 mod surroundings;
 
+pub use self::python::named_interpreter;
 pub use inspect::{Inspection, Located, inspect};
 pub use objects::{BuildRecord, RECORD_SCHEMA, ShimObject, default_folder};
 pub use pinned::{FileCheck, FileState, Verification, verify};

@@ -53,6 +53,18 @@ pub(super) fn interpreter(surroundings: &Surroundings) -> Search {
     }
 }
 
+/// The interpreter for a worker that is given by its path.
+///
+/// # Errors
+/// What was looked for, and what to set, where there is none.
+pub fn named_interpreter(surroundings: &Surroundings) -> Result<PathBuf, String> {
+    let search = interpreter(surroundings);
+    search.found.ok_or_else(|| {
+        let looked_in = search.looked_in.join(", ");
+        format!("no Python interpreter ({looked_in}); set {VARIABLE} to one")
+    })
+}
+
 /// Versions of the packages, in their order, or why one of the modules cannot be imported.
 pub(super) fn versions(
     interpreter: &Path,

@@ -87,6 +87,7 @@ fn spec(plan: PlanChoice, batch: usize) -> TrialSpec {
         mode: None,
         isolate: false,
         stage_timeout: None,
+        memory_limit: None,
         threads: 1,
         ahead: false,
         replicas: 1,

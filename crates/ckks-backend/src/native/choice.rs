@@ -342,6 +342,7 @@ mod tests {
             mode: None,
             isolate: false,
             stage_timeout: None,
+            memory_limit: None,
             threads: 1,
             ahead: false,
             replicas: 1,

@@ -1,5 +1,6 @@
 //! The parent's side of the protocol: typed calls to a worker, each with its limit.
 
+use super::WorkerCommand;
 use super::frame::{Frame, MAX_PAYLOAD};
 use super::message::{
     Call, CloseReply, DecryptReply, Failure, FailureCode, HelloReply, OpenCall, OpenReply,
@@ -9,7 +10,6 @@ use super::process::{Limits, Worker, WorkerFault};
 use crate::BackendError;
 use serde::de::DeserializeOwned;
 use std::fmt;
-use std::process::Command;
 
 const DOUBLE: u64 = 8;
 
@@ -93,26 +93,27 @@ impl From<WorkerError> for BackendError {
 }
 
 impl Client {
-    /// Starts a worker and says `hello`. `library` and `dialect` are what it must answer with.
+    /// Starts a worker and says `hello`, which it must answer with its name and this dialect.
     ///
     /// # Errors
     /// [`WorkerError`].
     pub fn start(
-        command: Command,
-        library: &str,
+        start: &WorkerCommand,
         dialect: &str,
         hello: impl ProtocolCall,
         limits: Limits,
     ) -> Result<(Client, HelloReply), WorkerError> {
-        let worker = Worker::start(command, limits.memory).map_err(|fault| WorkerError {
-            library: library.to_owned(),
-            call: "start",
-            fault: Fault::Worker(fault),
-            stderr: Vec::new(),
-        })?;
+        let library = &start.name;
+        let worker =
+            Worker::start(start.command(), limits.memory).map_err(|fault| WorkerError {
+                library: library.clone(),
+                call: "start",
+                fault: Fault::Worker(fault),
+                stderr: Vec::new(),
+            })?;
         let mut client = Client {
             worker,
-            library: library.to_owned(),
+            library: library.clone(),
             limits,
             id: 0,
             lost: false,
@@ -121,7 +122,11 @@ impl Client {
         for (what, expected, found) in [
             ("protocol", PROTOCOL.to_string(), hello.protocol.to_string()),
             ("dialect", dialect.to_owned(), hello.dialect.clone()),
-            ("library", library.to_owned(), hello.library.clone()),
+            (
+                "library",
+                start.answers.as_ref().unwrap_or(&hello.library).clone(),
+                hello.library.clone(),
+            ),
         ] {
             if expected != found {
                 return Err(client.wrong("hello", format!("{what} {found:?}, not {expected:?}")));

@@ -2,14 +2,15 @@
 //! calls are those of the trait [`Backend`].
 
 use super::client::Client;
-use super::frame::{MAX_PAYLOAD, read_frame, write_frame};
+use super::frame::{FrameError, MAX_PAYLOAD, read_frame, write_frame};
 use super::message::{
     CloseReply, DecryptReply, Failure, FailureCode, HelloReply, MemoryReply, PROTOCOL,
     ProtocolCall, Reply, Request,
 };
 use super::process::Limits;
-use super::slots::WorkerCommand;
-use super::{Nothing, resident};
+use super::serve::ServeError;
+use super::streams::take_streams;
+use super::{Nothing, WorkerCommand, resident};
 use crate::{
     Backend, BackendError, Description, EvaluationReport, KeyReport, MemoryUse, Predicted,
     PrepareReport, TransferReport, TrialSpec, native,
@@ -17,7 +18,7 @@ use crate::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::time::Instant;
 use tensor_io::{InputBatch, WeightMatrix};
 
@@ -86,7 +87,7 @@ pub fn open(
     limits: Limits,
 ) -> Result<Box<dyn Backend>, BackendError> {
     let hello = LayerCall::Hello { protocol: PROTOCOL };
-    let (mut client, _) = Client::start(start.command(), LIBRARY, DIALECT, hello, limits)?;
+    let (mut client, _) = Client::start(start, DIALECT, hello, limits)?;
     let spec = spec.clone();
     let open = LayerCall::Open {
         spec: Box::new(spec.clone()),
@@ -200,20 +201,25 @@ impl Backend for Isolated {
     }
 }
 
-/// Answers requests until `close`. `true` where it came, `false` where the stream ended before.
+/// Answers requests on standard input until `close`, with the engine of this repository.
 ///
 /// # Errors
-/// Where the stream breaks the protocol or cannot be written to; in words.
-pub fn serve(input: &mut impl Read, output: &mut impl Write) -> Result<bool, String> {
+/// [`ServeError`] where the conversation ends in any other way.
+pub fn serve() -> Result<(), ServeError> {
+    let (input, mut output) = take_streams()?;
+    serve_on(&mut BufReader::new(input), &mut output)
+}
+
+fn serve_on(input: &mut impl Read, output: &mut impl Write) -> Result<(), ServeError> {
     let mut served = Served::default();
     loop {
         let frame = match read_frame(input, || MAX_PAYLOAD) {
             Ok(frame) => frame,
-            Err(super::frame::FrameError::End) => return Ok(false),
-            Err(error) => return Err(error.to_string()),
+            Err(FrameError::End) => return Err(ServeError::NotClosed),
+            Err(error) => return Err(ServeError::Frame(error)),
         };
-        let request: Request<LayerCall> =
-            serde_json::from_slice(&frame.header).map_err(|error| error.to_string())?;
+        let request: Request<LayerCall> = serde_json::from_slice(&frame.header)
+            .map_err(|error| ServeError::Unnumbered(error.to_string()))?;
         let closes = matches!(request.call, LayerCall::Close {});
         let start = Instant::now();
         let answer = served.answer(request.call, frame.payload);
@@ -238,10 +244,11 @@ pub fn serve(input: &mut impl Read, output: &mut impl Write) -> Result<bool, Str
                 Vec::new(),
             ),
         };
-        let header = serde_json::to_vec(&reply).map_err(|error| error.to_string())?;
-        write_frame(output, &header, &payload).map_err(|error| error.to_string())?;
+        let header = serde_json::to_vec(&reply)
+            .map_err(|error| ServeError::Frame(FrameError::Pipe(error.into())))?;
+        write_frame(output, &header, &payload).map_err(ServeError::Frame)?;
         if closes {
-            return Ok(true);
+            return Ok(());
         }
     }
 }

@@ -1,4 +1,7 @@
 //! Libraries under test in a process of their own: `docs/worker-protocol.md`.
+//!
+//! The parent's side is [`slots`] and [`layer`], which make a worker a [`Backend`](crate::Backend);
+//! the worker's side is [`serve`] for shared objects of the C ABI and [`layer::serve`].
 
 mod client;
 pub mod ended;
@@ -7,12 +10,17 @@ pub mod layer;
 pub mod message;
 mod process;
 pub mod resident;
+pub mod serve;
+mod session;
 pub mod slots;
+mod start;
 pub mod stderr;
+mod streams;
+mod texts;
 
 pub use client::{Client, WorkerError};
 pub use process::{Limits, WorkerFault};
-pub use slots::WorkerCommand;
+pub use start::WorkerCommand;
 
 /// An empty reply.
 #[derive(serde::Deserialize)]

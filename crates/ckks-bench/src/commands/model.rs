@@ -265,6 +265,7 @@ fn spec(args: &ModelArgs, settings: &Settings) -> TrialSpec {
         mode: None,
         isolate: false,
         stage_timeout: None,
+        memory_limit: None,
         threads: settings.threads,
         ahead: settings.ahead,
         replicas: 1,

@@ -162,7 +162,8 @@ fn prepare(
     measure_data(options, &mut spec)?;
     let plan = match opener(&options.library, &options.device, &spec) {
         Ok(backend) => backend.describe().plan,
-        Err(BackendError::Refused(reason)) => {
+        // A library that fails in its own process is a result, too.
+        Err(BackendError::Refused(reason) | BackendError::Worker(reason)) => {
             return Ok(Prepared {
                 spec,
                 cold: None,

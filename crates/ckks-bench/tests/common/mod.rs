@@ -251,6 +251,7 @@ pub(crate) fn spec(d_in: usize, d_out: usize, batch: usize) -> TrialSpec {
         mode: None,
         isolate: false,
         stage_timeout: None,
+        memory_limit: None,
         threads: 2,
         ahead: false,
         replicas: 1,

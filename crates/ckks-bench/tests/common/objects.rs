@@ -13,7 +13,13 @@ static COMPILED: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
 /// `fault` has words: `hang`, `exit=1` or `status-open=3` are faults of
 /// `crates/ckks-backend/tests/objects/bad.c`, where they are explained; `SLOTS=64` and `COMPLEX=1`
 /// set the slots. `plain` is the object without a fault, `no-object` a file that is no object.
+///
+/// `native` is the engine of this repository, for tests of packages that depend on
+/// `ckks-native-abi`: cargo builds its shared object for them.
 pub(crate) fn object(fault: &str) -> PathBuf {
+    if fault == "native" {
+        return native();
+    }
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(path) = compiled.get(fault) {
         return path.clone();
@@ -31,6 +37,14 @@ pub(crate) fn object(fault: &str) -> PathBuf {
     }
     std::fs::rename(&new, &path).unwrap();
     compiled.insert(fault.to_owned(), path.clone());
+    path
+}
+
+/// Cargo puts shared objects where it puts the programs that tests are.
+fn native() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let path = program.with_file_name("libckks_backend_native.so");
+    assert!(path.exists(), "{} was not built", path.display());
     path
 }
 

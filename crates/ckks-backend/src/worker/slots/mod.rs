@@ -3,13 +3,13 @@
 
 mod describe;
 
-use super::Nothing;
 use super::client::Client;
 use super::message::{
     Call, Giant, HelloReply, KeysReply, MemoryReply, OpenCall, PROTOCOL, PrepareReply, Program,
     SlotKind, TransferReply,
 };
 use super::process::Limits;
+use super::{Nothing, WorkerCommand};
 use crate::native::check_inputs;
 use crate::{
     Backend, BackendError, Description, EvaluationReport, KeyReport, MemoryUse, Phase, PlanChoice,
@@ -21,36 +21,10 @@ use ckks_linear::plan::PlanKind;
 use ckks_linear::planner::PlanOptions;
 use ckks_linear::shape::LayerShape;
 use ckks_linear::slots::{self, SlotDiagonals, SlotOutput, SlotProgram};
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::Command;
 use tensor_io::{InputBatch, WeightMatrix};
 
 /// Doubles of diagonals that travel in one frame, about: 32 MiB.
 const DOUBLES_AT_ONCE: usize = 1 << 22;
-
-/// How a worker is started.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WorkerCommand {
-    /// Name that the worker must answer with.
-    pub library: String,
-    /// The program.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// Environment variables beside those of this process.
-    pub environment: Vec<(OsString, OsString)>,
-}
-
-impl WorkerCommand {
-    pub(super) fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments);
-        let variables = self.environment.iter();
-        command.envs(variables.map(|(name, value)| (name, value)));
-        command
-    }
-}
 
 /// Opens a library in a worker of its own.
 ///
@@ -63,12 +37,11 @@ pub fn open(
     spec: &TrialSpec,
     limits: Limits,
 ) -> Result<Box<dyn Backend>, BackendError> {
-    let kind = kind(spec, &start.library)?;
+    let kind = kind(spec, &start.name)?;
     let shape = LayerShape::new(spec.d_in, spec.d_out)
         .map_err(|error| BackendError::BadArgument(error.to_string()))?;
     let hello = Call::Hello { protocol: PROTOCOL };
-    let (mut client, hello) =
-        Client::start(start.command(), &start.library, "slots", hello, limits)?;
+    let (mut client, hello) = Client::start(start, "slots", hello, limits)?;
     client.probe()?;
     let context = client.open(OpenCall {
         params: spec.params.clone(),
