@@ -73,6 +73,12 @@ pub fn located(name: &str) -> Result<Located, BackendError> {
         .ok_or_else(|| not_available(name, inspection.missing.join("; ")))
 }
 
+/// The first device of a library, without looking at what is installed; `cpu` for an unknown one.
+pub fn first_device(name: &str) -> &'static str {
+    let first = vendor::find(name).and_then(|pinned| pinned.devices.first());
+    first.map_or("cpu", |device| device)
+}
+
 /// The device of a library that no other is asked for.
 pub const DEFAULT_DEVICE: &str = "auto";
 

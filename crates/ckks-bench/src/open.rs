@@ -7,4 +7,4 @@ use ckks_backend::{Backend, BackendError, TrialSpec};
 pub type Opener<'a> = dyn Fn(&str, &str, &TrialSpec) -> Result<Box<dyn Backend>, BackendError> + 'a;
 
 pub use ckks_backend::native::parameter_sets;
-pub use ckks_backend::{LibraryStatus as Library, check, libraries, library, open};
+pub use ckks_backend::{LibraryStatus as Library, check, first_device, libraries, library, open};

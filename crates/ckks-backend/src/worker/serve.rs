@@ -1,7 +1,9 @@
 //! The worker's side for shared objects of the C ABI.
 
 use super::frame::{FrameError, MAX_PAYLOAD, read_frame, write_frame};
-use super::message::{Call, CloseReply, Failure, FailureCode, PROTOCOL, Reply, Request};
+use super::message::{
+    Call, CloseReply, Failure, FailureCode, PROTOCOL, ProtocolCall, Reply, Request,
+};
 use super::session::{Done, Session};
 use super::streams::take_streams;
 use ckks_abi::{Library, LoadError};
@@ -83,7 +85,7 @@ pub(super) fn refuse(message: impl Into<String>) -> Failure {
 impl<R: Read, W: Write> Server<R, W> {
     fn run(&mut self) -> Result<(), ServeError> {
         loop {
-            let frame = match read_frame(&mut self.input, MAX_PAYLOAD) {
+            let frame = match read_frame(&mut self.input, || MAX_PAYLOAD) {
                 Ok(frame) => frame,
                 Err(FrameError::End) => return Err(ServeError::NotClosed),
                 Err(error) => return Err(ServeError::Frame(error)),
@@ -200,7 +202,7 @@ mod tests {
         let end = server.run();
         let mut replies = Vec::new();
         let mut written = server.output.as_slice();
-        while let Ok(frame) = read_frame(&mut written, MAX_PAYLOAD) {
+        while let Ok(frame) = read_frame(&mut written, || MAX_PAYLOAD) {
             replies.push(serde_json::from_slice(&frame.header).unwrap());
         }
         assert!(written.is_empty());

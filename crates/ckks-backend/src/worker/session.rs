@@ -1,5 +1,6 @@
 //! One library of the C ABI, driven by requests.
 
+use super::message::ProtocolCall;
 use super::message::{
     Call, DecryptReply, Failure, FailureCode, HelloReply, KeysReply, MemoryReply, OpenCall,
     OpenReply, PROTOCOL, PrepareReply, ProbeReply, Program, TransferReply,

@@ -43,8 +43,8 @@ pub struct ModelArgs {
     #[arg(long, default_value = "native")]
     pub lib: String,
 
-    /// Where the server's work runs
-    #[arg(long, default_value = "cpu")]
+    /// Where the server's work runs [default: the library's first device]
+    #[arg(long, default_value = ckks_backend::DEFAULT_DEVICE, hide_default_value = true)]
     pub device: String,
 
     /// Packing plan

@@ -32,7 +32,7 @@ pub struct SweepArgs {
     #[arg(long, value_delimiter = ',')]
     pub lib: Vec<String>,
 
-    /// Devices, separated by commas [default: cpu]
+    /// Devices, separated by commas [default: the first of each library]
     #[arg(long, value_delimiter = ',')]
     pub device: Vec<String>,
 

@@ -5,6 +5,7 @@ use crate::commands::sweep::{SweepArgs, Values, batches, threads};
 use crate::distinct::check_distinct;
 use crate::error::BenchError;
 use crate::host;
+use crate::open;
 use crate::shape::Shape;
 use crate::sweep::point::report_path;
 use crate::sweep::record::{Point, SweepSettings};
@@ -95,7 +96,6 @@ fn or_default<T: Clone>(given: &[T], default: T) -> Vec<T> {
 /// All combinations, each once.
 fn points(args: &SweepArgs) -> Result<Vec<Point>, BenchError> {
     let libraries = or_default(&args.lib, "native".to_owned());
-    let devices = or_default(&args.device, "cpu".to_owned());
     let default_shape = Shape {
         d_in: 2048,
         d_out: 1024,
@@ -110,7 +110,7 @@ fn points(args: &SweepArgs) -> Result<Vec<Point>, BenchError> {
     let threads = values(&args.threads, host::cores());
     let count = [
         libraries.len(),
-        devices.len(),
+        args.device.len().max(1),
         shapes.len(),
         plans.len(),
         batches.len(),
@@ -128,7 +128,8 @@ fn points(args: &SweepArgs) -> Result<Vec<Point>, BenchError> {
     let mut points = Vec::new();
     let mut seen = HashSet::new();
     for library in &libraries {
-        for device in &devices {
+        let first = open::first_device(library).to_owned();
+        for device in &or_default(&args.device, first) {
             for shape in &shapes {
                 for &threads in &threads {
                     for &batch in &batches {
