@@ -11,8 +11,8 @@ import os
 import sys
 from pathlib import Path
 
-WORKERS = str(Path(__file__).resolve().parent)
-sys.path.insert(0, WORKERS)
+WORKERS = Path(__file__).resolve().parent
+sys.path.insert(0, str(WORKERS))
 
 from ckks_worker import Library, Opened, Parameters, StartAnew, serve
 from ckks_worker.pins import read_pins
@@ -48,7 +48,7 @@ class Lattigo(Library):
         if os.environ.get("GOMAXPROCS") != str(threads):
             raise StartAnew({"GOMAXPROCS": str(threads)})
         # The package is named like this file.
-        sys.path[:] = [entry for entry in sys.path if entry != WORKERS]
+        sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != WORKERS]
         import numpy
         import orion_evaluator
         from lattigo import ckks, rlwe
@@ -91,6 +91,10 @@ class Lattigo(Library):
                 "bytes: the evaluator's interface has them in one call.",
                 "Encryption is with the public key; key bytes are Lattigo's, without seeds.",
             ],
+            # A coefficient is at most the largest |slot| times the scale. Lattigo does not refuse
+            # what is larger than half the modulus: it would come back modulo Q.
+            input_limit=math.prod(self._q) / 2 / 2**LOG_INPUT_SCALE,
+            diagonal_limit=math.prod(self._q) / 2 / self._q[LEVEL],
         )
 
     def keys(self, steps):

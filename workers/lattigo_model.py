@@ -153,7 +153,7 @@ class Transform:
                     best = (cost, log_ratio)
         if best is None:
             raise unsupported(
-                "Lattigo's linear transform cannot take this layer with the keys that it has: plan it "
-                "with a power of two of baby steps, at least as many as giant steps"
+                "Lattigo's linear transform cannot take this layer with the keys that it has: plan "
+                "it with a power of two of baby steps, at least as many as giant steps"
             )
         return best[1]

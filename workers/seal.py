@@ -21,6 +21,9 @@ RING_DEGREE = 8192
 # The last is the special prime of key switching. log2 QP = 140; 214 are allowed at this degree.
 MODULUS_BITS = [50, 40, 50]
 INPUT_SCALE = 2.0**40
+# A coefficient is at most the largest |slot| times the scale, and below half the modulus; |slot| is
+# at most √2 times the larger of its two parts.
+SLOT_MARGIN = 2 * math.sqrt(2)
 
 
 class Seal(Library):
@@ -75,6 +78,8 @@ class Seal(Library):
                 "of SEAL's seeded form, compressed as SEAL saves by default.",
                 "SEAL uses one thread, whatever --threads says.",
             ],
+            input_limit=math.prod(q) / INPUT_SCALE / SLOT_MARGIN,
+            diagonal_limit=math.prod(q) / self._weight_scale / SLOT_MARGIN,
         )
 
     def keys(self, steps):

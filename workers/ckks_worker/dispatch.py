@@ -3,8 +3,15 @@
 import time
 
 from . import fields
-from .failure import INTERNAL, OUT_OF_MEMORY, RECOVERABLE, Failure
-from .failure import bad_argument, of_library, unsupported
+from .failure import (
+    INTERNAL,
+    OUT_OF_MEMORY,
+    RECOVERABLE,
+    Failure,
+    bad_argument,
+    of_library,
+    unsupported,
+)
 from .fields import U32, U64, Fields
 from .frames import FrameError
 from .library import Library, StartAnew
@@ -139,7 +146,9 @@ class Dispatcher:
         if bootstrap and type(self._library).bootstrap is Library.bootstrap:
             self._library.bootstrap()
         opened = self._timed(self._library.open, preset, mode, threads)
-        self._session.vectors = SlotVectors(opened.slots, opened.slot_kind)
+        self._session.vectors = SlotVectors(
+            opened.slots, opened.slot_kind, opened.input_limit, opened.diagonal_limit
+        )
         self._session.bootstrap = bootstrap
         return opened.reply()
 
@@ -170,7 +179,9 @@ class Dispatcher:
         first = request.integer("first", 0, U64)
         request.done()
         if first != session.next_diagonal:
-            raise bad_argument(f"prepare_diagonals: first is {first}, {session.next_diagonal} is next")
+            raise bad_argument(
+                f"prepare_diagonals: first is {first}, {session.next_diagonal} is next"
+            )
         vectors = session.vectors.read("prepare_diagonals", payload)
         if first + len(vectors) > program.diagonals:
             raise bad_argument(

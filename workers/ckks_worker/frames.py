@@ -31,7 +31,9 @@ def read_frame(stream) -> tuple[dict, bytearray]:
     if not 2 <= header_length <= HEADER_LIMIT:
         raise FrameError(f"a header of {header_length} bytes; 2 to {HEADER_LIMIT} are allowed")
     if payload_length > PAYLOAD_LIMIT:
-        raise FrameError(f"a payload of {payload_length} bytes; {PAYLOAD_LIMIT} at most are allowed")
+        raise FrameError(
+            f"a payload of {payload_length} bytes; {PAYLOAD_LIMIT} at most are allowed"
+        )
     if payload_length % 8:
         raise FrameError(f"a payload of {payload_length} bytes is not a whole number of doubles")
     header = parse_header(_read(stream, header_length, "header"))
@@ -58,7 +60,9 @@ def write_frame(stream, header: dict, payload=b"") -> None:
     data = json.dumps(header, allow_nan=False, separators=(",", ":")).encode("utf-8")
     body = memoryview(payload).cast("B")
     if len(data) > HEADER_LIMIT or len(body) > PAYLOAD_LIMIT:
-        raise FrameError(f"a reply of {len(data)} + {len(body)} bytes is over the limits of a frame")
+        raise FrameError(
+            f"a reply of {len(data)} + {len(body)} bytes is over the limits of a frame"
+        )
     _write(stream, PREFIX.pack(MAGIC, len(data), len(body)) + data)
     _write(stream, body)
 

@@ -1,5 +1,6 @@
 """What a library has to offer."""
 
+import math
 from dataclasses import asdict, dataclass, field
 
 from .failure import unsupported
@@ -47,10 +48,15 @@ class Opened:
     slot_kind: str = REAL
     device: str = "cpu"
     notes: list[str] = field(default_factory=list)
+    # Largest |double| of inputs and of diagonals that can be encoded. Not part of the reply.
+    input_limit: float = math.inf
+    diagonal_limit: float = math.inf
 
     def reply(self) -> dict:
         """As the protocol has it."""
-        return asdict(self)
+        fields = asdict(self)
+        del fields["input_limit"], fields["diagonal_limit"]
+        return fields
 
 
 class Library:

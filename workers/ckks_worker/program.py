@@ -60,8 +60,8 @@ def read_program(request: Fields, slots: int, keys: set[int]) -> Program:
         place = (giant.output, giant.step)
         if place <= before:
             raise bad_argument(
-                f"prepare_begin: giant {number} has output {place[0]}, step {place[1]} after output "
-                f"{before[0]}, step {before[1]}; giants ascend by output, then step"
+                f"prepare_begin: giant {number} has output {place[0]}, step {place[1]} after "
+                f"output {before[0]}, step {before[1]}; giants ascend by output, then step"
             )
         before = place
         for term in giant.terms:
@@ -76,11 +76,15 @@ def read_program(request: Fields, slots: int, keys: set[int]) -> Program:
             used.add(term.diagonal)
         giants.append(giant)
     if len(used) != diagonals:
-        raise bad_argument(f"prepare_begin: {len(used)} of {diagonals} diagonals are used by a term")
+        raise bad_argument(
+            f"prepare_begin: {len(used)} of {diagonals} diagonals are used by a term"
+        )
     program = Program(inputs, outputs, diagonals, tuple(giants))
     missing = program.rotations() - keys
     if missing:
-        raise bad_argument(f"prepare_begin: step {min(missing)} has no key; keys come before layers")
+        raise bad_argument(
+            f"prepare_begin: step {min(missing)} has no key; keys come before layers"
+        )
     return program
 
 

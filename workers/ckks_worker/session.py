@@ -79,7 +79,9 @@ class Session:
         """There is a batch for the layer, or to bootstrap."""
         self.require_keys(call)
         if (call == "bootstrap") != self.bootstrap:
-            raise bad_argument(f"{call} in a context that was opened with bootstrap: {self.bootstrap}")
+            raise bad_argument(
+                f"{call} in a context that was opened with bootstrap: {self.bootstrap}"
+            )
         if self.ciphertexts == 0:
             raise bad_argument(f"{call} before encrypt")
 

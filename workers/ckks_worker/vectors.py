@@ -10,8 +10,9 @@ COMPLEX = "complex"
 class SlotVectors:
     """Between payloads and arrays of shape (vectors, slots), real or complex."""
 
-    def __init__(self, slots: int, kind: str):
+    def __init__(self, slots: int, kind: str, input_limit: float, diagonal_limit: float):
         self.slots = slots
+        self._limits = {"encrypt": input_limit, "prepare_diagonals": diagonal_limit}
         self.doubles = slots * (2 if kind == COMPLEX else 1)
         self._kind = kind
 
@@ -32,7 +33,16 @@ class SlotVectors:
         finite = np.isfinite(values)
         if not finite.all():
             index = int(np.argmin(finite))
-            raise bad_argument(f"{call}: value {index} is {float(values[index])}, expected a number")
+            raise bad_argument(
+                f"{call}: value {index} is {float(values[index])}, expected a number"
+            )
+        limit = self._limits[call]
+        index = int(np.argmax(np.abs(values)))
+        if abs(values[index]) > limit:
+            raise bad_argument(
+                f"{call}: value {index} is {float(values[index]):.3g}; "
+                f"these parameters encode {limit:.3g} at most"
+            )
         if self._kind == COMPLEX:
             values = values.view("<c16")
         return values.reshape(-1, self.slots)
@@ -42,8 +52,8 @@ class SlotVectors:
         length = count * self.doubles * 8
         if length > PAYLOAD_LIMIT:
             raise unsupported(
-                f"{call}: {count} answers are {length} bytes; a payload has {PAYLOAD_LIMIT} at most, "
-                "so take fewer vectors at a time"
+                f"{call}: {count} answers are {length} bytes; a payload has {PAYLOAD_LIMIT} at "
+                "most, so take fewer vectors at a time"
             )
 
     def payload(self, vectors):

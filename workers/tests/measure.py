@@ -1,10 +1,11 @@
 """Measures the evaluation of the published shapes by a worker, on one thread.
 
-usage: python3 workers/tests/measure.py WORKER.py [--shape 2048x1024]... [--babies N]... [--trials N]
+usage: measure.py WORKER.py [--shape 2048x1024]... [--babies N]... [--trials N]
 
-For each shape and number of baby steps: median and least seconds of `evaluate` and `rescale`, on the
-clock and on the processor (all threads of the worker; where other programs run, only the second
-says much), sizes, and the largest error against float64. Without --babies, several are tried.
+For each shape and number of baby steps: median and least milliseconds of `evaluate` and `rescale`,
+on the clock and on the processor (all threads of the worker; where other programs run, only the
+second says much), sizes, and the largest error against float64. Without --babies, several are
+tried.
 """
 
 import argparse
@@ -53,25 +54,28 @@ def measure(script: str, shape: tuple[int, int], babies: int, trials: int) -> st
         worker.finish()
     # The first is a warm-up.
     clock, processor = clock[1:], processor[1:]
-    return (
-        f"{shape[0]:>5} x {shape[1]:<5} {babies:>3}  {len(layer.diagonals):>5} {len(layer.steps):>4}  "
-        f"{1e3 * statistics.median(clock):>8.1f} {1e3 * min(clock):>8.1f}  "
-        f"{1e3 * statistics.median(processor):>8.1f} {1e3 * min(processor):>8.1f}  "
-        f"{max(errors):.1e}  {keys['key_bytes']:>10} {sent['bytes']:>7} {answers['bytes']:>7} "
-        f"{prepared['prepared_bytes']:>10} {memory['resident_peak_bytes']:>11}"
-    )
+    columns = [
+        f"{shape[0]:>5} x {shape[1]:<5} {babies:>3}",
+        f"{len(layer.diagonals):>5} {len(layer.steps):>4}",
+        f"{1e3 * statistics.median(clock):>8.1f} {1e3 * min(clock):>8.1f}",
+        f"{1e3 * statistics.median(processor):>8.1f} {1e3 * min(processor):>8.1f}",
+        f"{max(errors):.1e}",
+        f"{keys['key_bytes']:>10} {sent['bytes']:>7} {answers['bytes']:>7}",
+        f"{prepared['prepared_bytes']:>10} {memory['resident_peak_bytes']:>11}",
+    ]
+    return "  ".join(columns)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("worker")
+    parser.add_argument("worker", type=lambda path: str(Path(path).resolve()))
     parser.add_argument("--shape", action="append")
     parser.add_argument("--babies", action="append", type=int)
     parser.add_argument("--trials", type=int, default=5)
     options = parser.parse_args()
     print(
-        "        shape  n1  diags  rot  clock med     min  proc. med     min  error     "
-        "key bytes      up    down   prepared   peak bytes"
+        "        shape  n1  diags  rot  clock ms     min  proc. ms     min    error   key bytes"
+        "      up    down    prepared  peak bytes"
     )
     for shape in options.shape or SHAPES:
         d_in, d_out = map(int, shape.split("x"))

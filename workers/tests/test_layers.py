@@ -15,9 +15,10 @@ class PlainLayers(unittest.TestCase):
         for preset in ("plain-real-8", "plain-complex-8"):
             for shape in SHAPES:
                 for babies in (1, 2, 8):
-                    with self.subTest(preset=preset, shape=shape, babies=babies), Worker(
-                        "plain.py"
-                    ) as worker:
+                    with (
+                        self.subTest(preset=preset, shape=shape, babies=babies),
+                        Worker("plain.py") as worker,
+                    ):
                         opened = worker.open(preset)
                         weights = random.standard_normal(shape)
                         layer = Layer(weights, opened["slots"], opened["slot_kind"], babies)

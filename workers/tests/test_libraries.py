@@ -49,7 +49,7 @@ class Checked:
                 worker.open()
                 weights = random.uniform(-1, 1, shape) / np.sqrt(shape[0])
                 batch = random.uniform(-1, 1, (2, shape[0]))
-                layer, got = self.multiply(worker, weights, batch)
+                _, got = self.multiply(worker, weights, batch)
                 np.testing.assert_allclose(got, batch @ weights, rtol=0, atol=GATE)
                 # The inputs are as they were: once more gives the same up to nothing at all.
                 before = worker.decrypt()
@@ -124,6 +124,46 @@ class Checked:
             expected = diagonals[0] * by_1 + diagonals[1] * by_2 + second
             np.testing.assert_allclose(got, expected, rtol=0, atol=GATE)
 
+    def test_values_too_large_to_encode_are_refused(self):
+        with Worker(self.script) as worker:
+            slots = worker.open()["slots"]
+            worker.call("keys", steps=[])
+            giants = [{"output": 0, "step": 0, "terms": [[0, 0, 0]]}]
+            worker.call("prepare_begin", inputs=1, outputs=1, diagonals=1, giants=giants)
+            ones = np.ones((1, slots))
+            huge = ones.copy()
+            huge[0, 3] = -1e30
+            with self.assertRaises(Refused) as caught:
+                worker.call("prepare_diagonals", worker.vectors(huge), first=0)
+            self.assertEqual(caught.exception.code, "bad-argument")
+            self.assertIn("is -1e+30", caught.exception.message)
+            worker.call("prepare_diagonals", worker.vectors(ones), first=0)
+            worker.call("prepare_end")
+            with self.assertRaises(Refused) as caught:
+                worker.encrypt(huge)
+            self.assertEqual(caught.exception.code, "bad-argument")
+            worker.encrypt(ones)
+            worker.call("evaluate")
+            worker.call("rescale")
+            np.testing.assert_allclose(worker.decrypt().real, ones, rtol=0, atol=GATE)
+            self.assertEqual(worker.finish(), 0)
+
+    def test_answers_up_to_the_largest(self):
+        with Worker(self.script) as worker:
+            opened = worker.open()
+            worker.call("keys", steps=[])
+            giants = [{"output": 0, "step": 0, "terms": [[0, 0, 0]]}]
+            worker.call("prepare_begin", inputs=1, outputs=1, diagonals=1, giants=giants)
+            worker.call("prepare_diagonals", worker.vectors(np.ones((1, opened["slots"]))), first=0)
+            worker.call("prepare_end")
+            values = np.full((1, opened["slots"]), 0.99 * opened["largest"])
+            for sign in (1, -1):
+                worker.encrypt(sign * values)
+                worker.call("evaluate")
+                worker.call("rescale")
+                got = worker.decrypt().real
+                np.testing.assert_allclose(got, sign * values, rtol=1e-5, atol=GATE)
+
     def test_several_threads_may_be_asked_for(self):
         with Worker(self.script) as worker:
             worker.open(threads=2)
@@ -144,21 +184,6 @@ class Seal(Checked, unittest.TestCase):
     script = "seal.py"
     degree = 8192
     log_qp_limit = 214.0
-
-    def test_values_too_large_to_encode_are_an_error_of_the_library(self):
-        with Worker(self.script) as worker:
-            slots = worker.open()["slots"]
-            worker.call("keys", steps=[])
-            giants = [{"output": 0, "step": 0, "terms": [[0, 0, 0]]}]
-            worker.call("prepare_begin", inputs=1, outputs=1, diagonals=1, giants=giants)
-            with self.assertRaises(Refused) as caught:
-                values = worker.vectors(np.full((1, slots), 1e30))
-                worker.call("prepare_diagonals", values, first=0)
-            self.assertEqual(caught.exception.code, "library-error")
-            with self.assertRaises(Refused) as caught:
-                worker.call("prepare_end")
-            self.assertEqual(caught.exception.code, "bad-argument")
-            self.assertEqual(worker.finish(), 0)
 
 
 class Lattigo(Checked, unittest.TestCase):
