@@ -72,6 +72,20 @@ class Checked:
                 _, got = self.multiply(worker, weights, batch, babies)
                 np.testing.assert_allclose(got, batch @ weights, rtol=0, atol=GATE)
 
+    def test_layers_follow_each_other(self):
+        random = np.random.default_rng(7)
+        with Worker(self.script) as worker:
+            opened = worker.open()
+            shapes = [(64, 2048), (128, 1024), (64, 2048)]
+            weights = [random.uniform(-1, 1, shape) / 8 for shape in shapes]
+            layers = [Layer(matrix, opened["slots"], opened["slot_kind"], 8) for matrix in weights]
+            worker.call("keys", steps=sorted({step for layer in layers for step in layer.steps}))
+            for matrix, layer in zip(weights, layers, strict=True):
+                worker.prepare(layer)
+                batch = random.uniform(-1, 1, (1, len(matrix)))
+                got = worker.product(layer, batch)
+                np.testing.assert_allclose(got, batch @ matrix, rtol=0, atol=GATE)
+
     def test_no_rotation_no_key(self):
         with Worker(self.script) as worker:
             worker.open()
