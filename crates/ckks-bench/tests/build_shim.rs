@@ -110,6 +110,9 @@ impl Toolchain {
         for source in &pinned.build.as_ref().unwrap().sources {
             touch(&at("cuda/shims/cheddar").join(source));
         }
+        for header in &pinned.headers {
+            touch(&at("system").join(&header.name));
+        }
         touch(&at("cuda/include/ckks_backend.h"));
         let compiler = at("compiler");
         fs::write(&compiler, format!("#!/bin/sh\n{body}\n")).unwrap();
@@ -127,6 +130,7 @@ impl Toolchain {
             command.env(&variable.name, self.at(&variable.name));
         }
         command
+            .env("CPLUS_INCLUDE_PATH", self.at("system"))
             .env("CKKS_SHIMS", self.at("cuda/shims"))
             .args(arguments);
         command
@@ -211,6 +215,28 @@ fn print_only_prints() {
     assert!(words.contains(&library.display().to_string()), "{stdout}");
     assert!(!stdout.contains('{'), "{stdout}");
     assert!(!tools.at("data").exists());
+}
+
+#[test]
+fn a_variable_may_name_several_folders() {
+    let tools = Toolchain::new("exit 1");
+    let [first, second] = ["first", "CHEDDAR_RMM_INCLUDE"].map(|name| tools.at(name));
+    fs::create_dir(&first).unwrap();
+    let folders = std::env::join_paths([&first, &second]).unwrap();
+    let line = ["build-shim", "cheddar", "--other-version", "--print"];
+    let mut command = tools.command(&line);
+    command
+        .env("CHEDDAR_RMM_INCLUDE", folders)
+        .arg("--compiler")
+        .arg(&tools.compiler);
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, 0, "{stderr}");
+    let words = shlex::split(&stdout).unwrap();
+    let place = |folder: &Path| {
+        let word = format!("-isystem{}", folder.display());
+        words.iter().position(|one| *one == word).unwrap()
+    };
+    assert!(place(&first) < place(&second), "{stdout}");
 }
 
 #[test]

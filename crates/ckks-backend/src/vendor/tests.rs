@@ -194,7 +194,7 @@ fn descriptions_that_contradict_themselves_are_refused() {
             "ring_degree = 4_096\nslots = 2_048",
             "140",
         ),
-        ("seal", "tenseal.sealapi", "os; import", "a Python module"),
+        ("seal", "tenseal.sealapi", "os; import", "Python modules"),
         ("seal", "kind = \"python\"", "kind = \"c-abi\"", "script"),
         (
             "seal",
@@ -252,5 +252,26 @@ fn sources_of_shims_are_all_named() {
         files.sort();
         named.sort();
         assert_eq!(named, files, "{}", pinned.name);
+    }
+}
+
+/// Pip installs what the descriptions pin.
+#[test]
+fn requirements_of_workers_are_the_pins() {
+    let workers = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workers");
+    for pinned in all() {
+        let Reach::Python { requirements, .. } = &pinned.reach else {
+            continue;
+        };
+        let Ok(text) = std::fs::read_to_string(workers.join(requirements)) else {
+            continue;
+        };
+        for Package { package, version } in pinned.packages() {
+            let line = format!("{package}=={version}");
+            assert!(
+                text.lines().any(|one| one == line),
+                "{requirements}: no {line}"
+            );
+        }
     }
 }

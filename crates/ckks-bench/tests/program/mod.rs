@@ -37,6 +37,8 @@ pub(crate) fn bare(folder: &Path) -> Command {
         command.env_remove(&variable.name);
     }
     command
+        .env_remove("CPATH")
+        .env_remove("CPLUS_INCLUDE_PATH")
         .env_remove("CKKS_BACKEND_PATH")
         .env_remove("CKKS_SHIMS")
         .env_remove("CKKS_WORKERS")
