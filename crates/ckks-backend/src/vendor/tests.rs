@@ -171,8 +171,8 @@ fn descriptions_that_contradict_themselves_are_refused() {
         ),
         (
             "fideslib",
-            "bits = [60, 60]",
-            "bits = [60, 60, 60, 60, 60]",
+            "values = [1152921504606683137, ",
+            "values = [",
             "is not the sum",
         ),
         (
