@@ -87,14 +87,14 @@ fn libs_writes_json() {
 #[test]
 fn a_library_that_is_not_installed_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
-    let run_with = |name: &str| {
-        let line = ["run", "--lib", name, "--shape", "64x64"];
+    let run_with = |name: &str, device: &[&str]| {
+        let line = [&["run", "--lib", name, "--shape", "64x64"], device].concat();
         let (code, stdout, stderr) = run(bare(folder.path()).args(line));
         assert_eq!((code, &*stdout), (3, ""), "{stderr}");
         stderr
     };
     assert_has(
-        &run_with("cheddar"),
+        &run_with("cheddar", &[]),
         &[
             "\"cheddar\" is not available",
             "no shim libckks_backend_cheddar.so in",
@@ -103,11 +103,12 @@ fn a_library_that_is_not_installed_is_refused_with_what_to_do() {
             "run `ckks-bench build-shim cheddar` after setting CHEDDAR_PREFIX (",
             "CHEDDAR_RMM_INCLUDE (",
             "CUDA_HOME (",
-            "--device cuda",
         ],
     );
+    let device = run_with("cheddar", &["--device", "cpu"]);
+    assert_has(&device, &["no shim", "give --device cuda"]);
     assert_has(
-        &run_with("openfhe"),
+        &run_with("openfhe", &[]),
         &["build-shim openfhe", "OPENFHE_PREFIX ("],
     );
     let seal = [
@@ -115,9 +116,9 @@ fn a_library_that_is_not_installed_is_refused_with_what_to_do() {
         "CKKS_PYTHON",
         "requirements-seal.txt",
     ];
-    assert_has(&run_with("seal"), &seal);
+    assert_has(&run_with("seal", &[]), &seal);
     assert_has(
-        &run_with("nope"),
+        &run_with("nope", &[]),
         &["\"nope\"", "native, cheddar, fideslib", "ckks-bench libs"],
     );
 }

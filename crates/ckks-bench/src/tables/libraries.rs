@@ -3,6 +3,7 @@
 use super::{facts, numbers, text, words};
 use crate::open::Library;
 use ckks_backend::vendor::{Defect, Pinned, Preset, PrimeGroup};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement};
 use std::fmt::Write;
 
 /// Each library, whether it is available, and what to set where it is not.
@@ -13,6 +14,9 @@ pub fn libraries(libraries: &[Library]) -> String {
         let available = if library.available { "yes" } else { "no" };
         let pin = library.pinned.map_or("-".to_owned(), |p| p.pin.short());
         table.add_row([library.name, available, &pin, library.description]);
+    }
+    if let Some(pins) = table.column_mut(2) {
+        pins.set_constraint(ColumnConstraint::ContentWidth);
     }
     let mut out = text(&table);
     for library in libraries {
@@ -117,8 +121,11 @@ fn parameters(preset: &Preset) -> String {
         ]);
     }
     table
-        .set_content_arrangement(comfy_table::ContentArrangement::Dynamic)
+        .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(super::WIDTH);
+    if let Some(values) = table.column_mut(4) {
+        values.set_cell_alignment(CellAlignment::Left);
+    }
     let mut rows = vec![
         ("source", preset.source.trim().to_owned()),
         (
