@@ -19,6 +19,7 @@ pub use discovery::Located;
 pub use error::BackendError;
 pub use registry::{
     DEFAULT_DEVICE, LibraryStatus, check, first_device, known, libraries, library, located, open,
+    open_bootstrap,
 };
 pub use trial::{
     Backend, Calibration, Circumstances, Counts, Delivery, Description, EvaluationReport,

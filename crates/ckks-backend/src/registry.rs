@@ -4,6 +4,7 @@ use crate::discovery::{
     Inspection, Located, Search, ShimObject, Surroundings, Verification, inspect, named_interpreter,
 };
 use crate::vendor::{self, Pinned};
+use crate::worker::bootstrap::{BootstrapSpec, Bootstrapper};
 use crate::worker::{Limits, WorkerCommand, layer, slots};
 use crate::{Backend, BackendError, TrialSpec, native};
 use serde::Serialize;
@@ -120,22 +121,53 @@ pub fn check(name: &str, device: &str) -> Result<String, BackendError> {
 /// # Errors
 /// [`BackendError::NotAvailable`] for an unknown name or device, and what the backend refuses.
 pub fn open(name: &str, device: &str, spec: &TrialSpec) -> Result<Box<dyn Backend>, BackendError> {
+    let (located, start) = worker(name, device)?;
+    let limits = limits(spec.stage_timeout, spec.memory_limit);
+    match located {
+        Located::Native if spec.isolate => layer::open(&start, spec, limits),
+        Located::Native => native::open(spec),
+        Located::SharedObject(_) | Located::Python { .. } => slots::open(&start, spec, limits),
+    }
+}
+
+/// Opens a library, by name or path, to check how it bootstraps.
+///
+/// # Errors
+/// [`BackendError::NotAvailable`], [`BackendError::Unsupported`] where it cannot, and what the
+/// library refuses.
+pub fn open_bootstrap(
+    name: &str,
+    device: &str,
+    spec: &BootstrapSpec,
+    stage_timeout: Option<f64>,
+    memory_limit: Option<u64>,
+) -> Result<Bootstrapper, BackendError> {
+    match worker(name, device)? {
+        (Located::Native, _) => Err(BackendError::Unsupported(
+            "native has no bootstrapping: a linear layer needs none".to_owned(),
+        )),
+        (_, start) => Bootstrapper::open(&start, spec, limits(stage_timeout, memory_limit)),
+    }
+}
+
+/// Where a library is, and how its worker is started.
+fn worker(name: &str, device: &str) -> Result<(Located, WorkerCommand), BackendError> {
     check(name, device)?;
-    let located = match path(name) {
+    let path = path(name);
+    let located = match path {
         Some(path) => given(name, path)?,
         None => located(name)?,
     };
+    let start = WorkerCommand::of(name, path.is_some(), &located)?;
+    Ok((located, start))
+}
+
+fn limits(stage_timeout: Option<f64>, memory: Option<u64>) -> Limits {
     let seconds = |limit: f64| Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
-    let limits = Limits {
-        memory: spec.memory_limit,
-        call: spec.stage_timeout.map_or(Limits::default().call, seconds),
+    Limits {
+        memory,
+        call: stage_timeout.map_or(Limits::default().call, seconds),
         ..Limits::default()
-    };
-    let start = || WorkerCommand::of(name, path(name).is_some(), &located);
-    match located {
-        Located::Native if spec.isolate => layer::open(&start()?, spec, limits),
-        Located::Native => native::open(spec),
-        Located::SharedObject(_) | Located::Python { .. } => slots::open(&start()?, spec, limits),
     }
 }
 

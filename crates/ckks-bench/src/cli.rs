@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::commands::ab::AbArgs;
+use crate::commands::bootstrap::BootstrapArgs;
 use crate::commands::build_shim::BuildShimArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::cost::CostArgs;
@@ -61,6 +62,8 @@ pub enum Command {
     Cost(CostArgs),
     /// The token budget of a whole model
     Model(Box<ModelArgs>),
+    /// Refresh a ciphertext with a library's bootstrapping and compare it under the gate
+    Bootstrap(BootstrapArgs),
     /// Load a library under test and answer requests on standard input; started by the others
     #[command(hide = true)]
     Worker(WorkerArgs),

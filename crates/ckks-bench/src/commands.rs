@@ -1,6 +1,7 @@
 //! The subcommands.
 
 pub mod ab;
+pub mod bootstrap;
 pub mod build_shim;
 pub mod compare;
 pub mod cost;
@@ -54,6 +55,10 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
         Command::BuildShim(args) => build_shim::build_shim(&args, out),
         Command::Sweep(args) => sweep::sweep(*args, out),
         Command::Worker(args) => worker::worker(&args),
+        Command::Bootstrap(mut args) => {
+            args.device = open::check(&args.lib, &args.device)?;
+            bootstrap::bootstrap(&args, command_line(), out)
+        }
         Command::Report(args) => report::report(&args, out),
         Command::Compare(args) => compare::compare(&args, out),
         Command::Ab(mut args) => {

@@ -9,6 +9,7 @@
 //! * [`report::Report`] is the result, the source of the tables and of the JSON file;
 //! * [`commands`] are the subcommands of the `ckks-bench` program.
 
+pub mod bootstrap;
 pub mod calibration;
 pub mod cli;
 pub mod cold;

@@ -1,5 +1,6 @@
 //! Tables on standard output: at most 100 columns, no colour, ready to paste.
 
+mod bootstrap;
 mod budget;
 mod comparison;
 mod configuration;
@@ -11,6 +12,7 @@ mod paired;
 mod parameters;
 mod plan;
 
+pub use bootstrap::bootstrap;
 pub use budget::budget;
 pub use comparison::comparison;
 pub use configuration::configuration;

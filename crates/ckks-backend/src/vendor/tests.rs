@@ -195,7 +195,12 @@ fn descriptions_that_contradict_themselves_are_refused() {
             "140",
         ),
         ("seal", "tenseal.sealapi", "os; import", "Python modules"),
-        ("seal", "kind = \"python\"", "kind = \"c-abi\"", "unknown field"),
+        (
+            "seal",
+            "kind = \"python\"",
+            "kind = \"c-abi\"",
+            "unknown field",
+        ),
         (
             "seal",
             "condition = ",

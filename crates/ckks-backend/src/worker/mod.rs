@@ -3,6 +3,7 @@
 //! The parent's side is [`slots`] and [`layer`], which make a worker a [`Backend`](crate::Backend);
 //! the worker's side is [`serve`] for shared objects of the C ABI and [`layer::serve`].
 
+pub mod bootstrap;
 mod client;
 pub mod ended;
 pub mod frame;

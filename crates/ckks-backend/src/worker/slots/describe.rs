@@ -113,7 +113,7 @@ impl Sizes {
 ///
 /// # Errors
 /// [`BackendError::Refused`] beyond the table.
-pub(super) fn parameters(set: &Parameters) -> Result<ParameterReport, BackendError> {
+pub(in crate::worker) fn parameters(set: &Parameters) -> Result<ParameterReport, BackendError> {
     let bits = set.q.iter().chain(&set.p).map(|&m| (m as f64).log2()).sum();
     let row = check_bits(set.ring_degree as usize, Centibits::from_bits(bits))
         .map_err(|error| BackendError::Refused(format!("parameters {}: {error}", set.name)))?;

@@ -3,6 +3,8 @@
 
 mod describe;
 
+pub(super) use describe::parameters;
+
 use super::client::Client;
 use super::message::{
     Call, Giant, HelloReply, KeysReply, MemoryReply, OpenCall, PROTOCOL, PrepareReply, Program,
@@ -50,7 +52,7 @@ pub fn open(
         threads: u32::try_from(spec.threads).unwrap_or(u32::MAX),
         bootstrap: false,
     })?;
-    let parameters = describe::parameters(&context.parameters)?;
+    let parameters = parameters(&context.parameters)?;
     let slot_kind = match context.slot_kind {
         SlotKind::Real => slots::SlotKind::Real,
         SlotKind::Complex => slots::SlotKind::Complex,
