@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,18 @@ cheddar::Parameter<word> parameter_of(const Chain &chain) {
     parameter.SetSparseHammingWeight(chain.sparse_weight);
     return parameter;
 }
+
+// Preparing bootstrapping prints its progress to standard output, which may belong to the caller.
+class OutputToLog {
+public:
+    OutputToLog() : before_(std::cout.rdbuf(std::clog.rdbuf())) {}
+    ~OutputToLog() { std::cout.rdbuf(before_); }
+    OutputToLog(const OutputToLog &) = delete;
+    OutputToLog &operator=(const OutputToLog &) = delete;
+
+private:
+    std::streambuf *before_;
+};
 
 template <typename word>
 class Engine final : public Context {
@@ -70,6 +83,7 @@ public:
             }
             if (boot_ != nullptr) {
                 const int slot_count = static_cast<int>(slots());
+                const OutputToLog redirected;
                 boot_->PrepareEvalMod();
                 boot_->PrepareEvalSpecialFFT(slot_count);
                 boot_->AddRequiredRotations(request, slot_count, mode_ == Mode::min_ks);
@@ -217,8 +231,9 @@ private:
             message[i] = {values[2 * i], values[2 * i + 1]};
             // std::hypot rather than a square, which could overflow.
             if (std::hypot(values[2 * i], values[2 * i + 1]) > limit) {
-                bad_argument("slot " + std::to_string(i) + " is larger than " +
-                             std::to_string(limit) + ", which the modulus has room for");
+                bad_argument("slot " + std::to_string(i) + " is larger than 2^" +
+                             std::to_string(std::log2(limit)) +
+                             ", which is half the modulus at the scale of encoding");
             }
         }
         return message;
