@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests of what the C++ shims share, and of what the Cheddar shim checks before it calls the library.
+# Tests of what the C++ shims share, and of what they do and check before they call their library.
 # They need neither a library nor a device: a C++17 compiler and nlohmann/json.hpp.
 #
 # usage: scripts/test-shims.sh    CXX: the compiler, c++ if not set
@@ -21,3 +21,11 @@ build abi tests/abi.cpp tests/plain.cpp
 "$work/abi"
 build transforms tests/transforms.cpp cheddar/transforms.cpp
 "$work/transforms"
+build plan tests/plan.cpp fideslib/plan.cpp
+"$work/plan"
+build mac tests/mac.cpp openfhe/mac.cpp
+"$work/mac"
+if grep -qw avx2 /proc/cpuinfo; then
+    build mac-avx2 -mavx2 tests/mac.cpp openfhe/mac.cpp
+    "$work/mac-avx2"
+fi
