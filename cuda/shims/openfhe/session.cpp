@@ -15,8 +15,9 @@ namespace {
 // OpenFHE allocates and frees polynomials all the time. By default glibc hands memory of that size
 // back to the kernel and fetches it again, zeroed, which takes as long as the arithmetic.
 void keep_freed_memory() {
+    constexpr int kMapped = 1 << 25;  // the most that glibc allows
     constexpr int kKept = 1 << 30;
-    mallopt(M_MMAP_THRESHOLD, kKept);
+    mallopt(M_MMAP_THRESHOLD, kMapped);
     mallopt(M_TRIM_THRESHOLD, kKept);
 }
 
