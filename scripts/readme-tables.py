@@ -207,6 +207,72 @@ def many_vectors(folder):
         yield f"`gemm` is faster end to end for {shape[0]} × {shape[1]} from {words}."
 
 
+def libraries(folder):
+    """One vector through every library that was installed."""
+    path = folder / "libraries.jsonl"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        _, *records = (json.loads(line) for line in lines)
+    except (OSError, ValueError) as error:
+        raise Wrong(f"{path}: {error}; scripts/results.sh makes it") from error
+    layers, versions, reports = {}, {}, []
+    for record in records:
+        point, outcome = record["point"], record["outcome"]["kind"]
+        if outcome == "not-available":
+            continue
+        if outcome != "finished":
+            raise Wrong(f"{path}: {record['key']} {outcome}")
+        (configuration,) = record["report"]["configurations"]
+        reports.append(record["report"])
+        if configuration["description"]:
+            versions[point["library"]] = configuration["description"]
+        shape = (point["d_in"], point["d_out"])
+        layers.setdefault(shape, {})[(point["library"], point["batch"])] = configuration
+    if "native" not in versions:
+        raise Wrong(f"{path}: native was not measured")
+    report = reports[0]
+    yield machine(report, "plan `diagonal`", report["settings"]["trials"])
+    yield ""
+    names = sorted(versions, key=lambda name: (name != "native", name))
+    batches = sorted({batch for layer in layers.values() for _, batch in layer})
+    yield "| shape | vectors | " + " | ".join(f"`{name}`" for name in names) + " |"
+    yield "|---|---|" + "---|" * len(names)
+    for shape, layer in layers.items():
+        for batch in batches:
+            base = layer.get(("native", batch))
+            cells = [evaluation(layer.get((name, batch)), base) for name in names]
+            yield f"| {shape[0]} × {shape[1]} | {batch} | " + " | ".join(cells) + " |"
+    yield ""
+    for name in names:
+        described = versions[name]
+        parameters = described["parameters"]
+        errors = [
+            c["errors"]["max_abs"]
+            for layer in layers.values()
+            for (library, _), c in layer.items()
+            if library == name and c["verdict"] == "passed"
+        ]
+        largest = f", largest error {exponent(max(errors))}" if errors else ""
+        yield (
+            f"- `{name}` {described['version']}: {parameters['name']}, N = "
+            f"{parameters['ring_degree']}, log2(QP) = {parameters['log_qp']:.1f} of "
+            f"{parameters['security_limit']}{largest}."
+        )
+
+
+def evaluation(configuration, native):
+    """The time of an evaluation, and how many times native's it is."""
+    if configuration is None:
+        return "–"
+    if configuration["verdict"] != "passed":
+        return "rejected"
+    time = median(configuration, "evaluation")
+    if configuration is native or native is None or native["verdict"] != "passed":
+        return seconds(time)
+    ratio = time / median(native, "evaluation")
+    return f"{seconds(time)} ({ratio:.0f}×)" if ratio >= 9.5 else f"{seconds(time)} ({ratio:.1f}×)"
+
+
 def model(folder):
     """The budget of a model."""
     found = [p for p in sorted(folder.glob("*.json")) if not p.name.startswith("one-vector")]
@@ -242,7 +308,12 @@ def model(folder):
             yield f"Measured in a slice: {', '.join(phase['extrapolated'])}."
 
 
-TABLES = {"one-vector": one_vector, "many-vectors": many_vectors, "model": model}
+TABLES = {
+    "one-vector": one_vector,
+    "many-vectors": many_vectors,
+    "libraries": libraries,
+    "model": model,
+}
 
 
 def replaced(text, tables):

@@ -11,6 +11,7 @@
 #   RESULTS_TRIALS   trials of the one-vector runs (9); the model has a third of them
 #   RESULTS_SHAPES   their shapes, separated by commas
 #   RESULTS_SWEEP    the sweep (configs/sweeps/default.toml)
+#   RESULTS_LIBRARIES  the sweep over libraries (configs/sweeps/libraries.toml)
 #   RESULTS_MODEL    the model (configs/models/qwen3.6-35b-a3b.toml)
 #   RESULTS_PREFILL  vectors of its prompt (512)
 set -euo pipefail
@@ -21,6 +22,7 @@ threads=${RESULTS_THREADS:-1}
 trials=${RESULTS_TRIALS:-9}
 shapes=${RESULTS_SHAPES:-512x2048,2048x512,2048x1024,2048x2048,4096x2048,2048x4096}
 sweep=${RESULTS_SWEEP:-configs/sweeps/default.toml}
+libraries=${RESULTS_LIBRARIES:-configs/sweeps/libraries.toml}
 model=${RESULTS_MODEL:-configs/models/qwen3.6-35b-a3b.toml}
 prefill=${RESULTS_PREFILL:-512}
 budget=$(basename "$model" .toml).json
@@ -58,6 +60,14 @@ measure report "$folder/batches.jsonl" --title 'One layer, many vectors' \
 # Only the pictures that README.md may show; the page has all of them.
 rm -f "$folder"/throughput-*.png
 cp "$work/pictures"/throughput-*.png "$folder"
+
+# Libraries that are not installed are recorded as such, which makes the program end with 1; the
+# table in README.md says what was measured.
+rm -f "$folder/libraries.jsonl"
+measure sweep --config "$libraries" --output "$folder/libraries.jsonl" || [ $? -eq 1 ]
+measure report "$folder/libraries.jsonl" --title 'One layer, several libraries' \
+    --html "$folder/libraries.html" --markdown "$folder/libraries.md" \
+    --csv "$folder/libraries.csv"
 
 # The client keeps nothing of the model: with W·A cached it would download more than the weights.
 measure model --config "$model" --delivery sent --threads "$threads" \

@@ -111,6 +111,11 @@ pub struct SpecArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub stage_timeout: Option<f64>,
 
+    /// Reject a trial when a worker process uses more memory, in MiB [default: 90 % of what is
+    /// available]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    pub memory_limit: Option<u64>,
+
     /// Split the evaluation into an ahead-of-time and an online part
     #[arg(long)]
     pub ahead: bool,

@@ -189,7 +189,10 @@ fn specs(args: &SpecArgs, shapes: &[Shape], batch: usize, seed: u64) -> Vec<Tria
             mode: args.mode.clone(),
             isolate: args.isolate,
             stage_timeout: args.stage_timeout,
-            memory_limit: Available::now().map(|available| available.bytes / 10 * 9),
+            memory_limit: args
+                .memory_limit
+                .map(|mib| mib << 20)
+                .or_else(|| Available::now().map(|available| available.bytes / 10 * 9)),
             threads: args.threads.unwrap_or_else(host::cores),
             ahead: args.ahead,
             replicas: 1,

@@ -118,7 +118,13 @@ impl Client {
             id: 0,
             lost: false,
         };
-        let hello: HelloReply = client.call(hello, Vec::new())?;
+        let hello: HelloReply = client.call(hello, Vec::new()).map_err(|mut error| {
+            // What cannot even say hello is not there.
+            if let Fault::Failed(failure) = &mut error.fault {
+                failure.code = FailureCode::NoDevice;
+            }
+            error
+        })?;
         for (what, expected, found) in [
             ("protocol", PROTOCOL.to_string(), hello.protocol.to_string()),
             ("dialect", dialect.to_owned(), hello.dialect.clone()),

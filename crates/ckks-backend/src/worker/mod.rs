@@ -21,7 +21,7 @@ mod texts;
 
 pub use client::{Client, WorkerError};
 pub use process::{Limits, WorkerFault};
-pub use start::WorkerCommand;
+pub use start::{PARENT_VARIABLE, WorkerCommand};
 
 /// An empty reply.
 #[derive(serde::Deserialize)]

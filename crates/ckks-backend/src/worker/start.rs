@@ -5,6 +5,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
+/// Environment variable with the process id that a worker was started by.
+pub const PARENT_VARIABLE: &str = "CKKS_BENCH_PARENT";
+
 /// The command that starts a worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WorkerCommand {
@@ -52,7 +55,9 @@ impl WorkerCommand {
 
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments);
+        command
+            .args(&self.arguments)
+            .env(PARENT_VARIABLE, std::process::id().to_string());
         command
     }
 }

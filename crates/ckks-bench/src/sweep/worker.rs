@@ -1,15 +1,13 @@
 //! A worker process: started, watched, stopped when it takes too long, and its end recorded.
 
 use crate::interrupt::Interrupt;
+pub use ckks_backend::worker::PARENT_VARIABLE;
 pub use ckks_backend::worker::stderr::{STDERR_BYTES, STDERR_LINES};
 use ckks_backend::worker::{ended, stderr::Tail};
 use std::io::{self, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Environment variable with the process id that a worker was started by.
-pub const PARENT_VARIABLE: &str = "CKKS_BENCH_PARENT";
 
 /// How often the worker is looked at.
 const TICK: Duration = Duration::from_millis(20);
