@@ -81,7 +81,7 @@ impl Worker {
     }
 
     fn receive(&mut self) -> Result<Frame, FrameError> {
-        read_frame(&mut self.output, MAX_PAYLOAD)
+        read_frame(&mut self.output, || MAX_PAYLOAD)
     }
 
     /// A request and its reply, with its payload.
@@ -107,14 +107,14 @@ impl Worker {
 
     fn ok(&mut self, request: Value) -> Value {
         let (reply, payload) = self.ok_with(request, &[]);
-        assert_eq!(payload, []);
+        assert!(payload.is_empty());
         reply
     }
 
     /// A request that must fail: its code and message.
     fn failure_with(&mut self, request: Value, payload: &[f64]) -> (String, String) {
         let (reply, payload) = self.ask(request, payload);
-        assert_eq!(payload, []);
+        assert!(payload.is_empty());
         assert_eq!(reply.get("ok"), None, "{reply}");
         let text = |name: &str| reply["error"][name].as_str().unwrap().to_owned();
         (text("code"), text("message"))
@@ -163,7 +163,7 @@ impl Worker {
         self.input = None;
         let mut rest = Vec::new();
         self.output.read_to_end(&mut rest).unwrap();
-        assert_eq!(rest, [], "something came after the last reply");
+        assert!(rest.is_empty(), "something came after the last reply");
         let status = self.child.wait().unwrap();
         (status, self.stderr.take().unwrap().join().unwrap())
     }

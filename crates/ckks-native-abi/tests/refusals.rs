@@ -85,7 +85,8 @@ const TERM: ckks_backend_term = ckks_backend_term {
 #[test]
 fn null_pointers() {
     assert_eq!(ckks_backend_abi_version(), ABI_VERSION);
-    let context = with_keys(&[3]).0;
+    let owner = with_keys(&[3]);
+    let context = owner.0;
     let none: *mut ckks_backend_context = null_mut();
     let mut needed = 0usize;
     let mut keys = ckks_backend_key_report::default();
@@ -183,7 +184,6 @@ fn null_pointers() {
     }
     assert!(opened.is_null());
     assert_eq!((keys.galois_keys, transfer.ciphertexts), (0, 0));
-    drop(Opened(context));
 }
 
 #[test]
