@@ -27,6 +27,9 @@ use crate::options::RunOptions;
 use ckks_backend::{Calibration, TrialSpec};
 use std::io::{ErrorKind, Write};
 
+/// The library that has a cost model, and copies of a layer.
+const NATIVE: &str = "native";
+
 /// Runs the subcommand with the backends of this program.
 ///
 /// # Errors
@@ -37,6 +40,13 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
     match cli.command {
         Command::Run(mut args) => {
             args.spec.device = open::check(&args.spec.lib, &args.spec.device)?;
+            if args.cold && args.spec.lib != NATIVE {
+                return Err(BenchError::usage(format!(
+                    "--cold: only {NATIVE} keeps copies of a layer to rotate through, not {}; \
+                     leave it out",
+                    args.spec.lib
+                )));
+            }
             let fresh = args.spec.recalibrate;
             let mut options = RunOptions::new(*args, command_line())?;
             if let Some(figures) = calibration(&options.library, fresh)? {
@@ -85,7 +95,7 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
 
 /// The cost model's figures of this machine, for the library that has a cost model.
 fn calibration(library: &str, fresh: bool) -> Result<Option<Calibration>, BenchError> {
-    if library != "native" {
+    if library != NATIVE {
         return Ok(None);
     }
     Ok(Some(calibration::of_this_machine(&Host::current(), fresh)?))

@@ -206,7 +206,7 @@ ckks_backend_status ckks_backend_describe(ckks_backend_context *context, char *b
     return give(text_of("{\"device\": \"cpu\", \"kernels\": \"plain doubles\", "
                         "\"slots\": " SLOTS_TEXT ", "
                         "\"slot_kind\": " KIND_TEXT ", "
-                        "\"parameters\": {\"name\": \"plain\", \"ring_degree\": 2048, \"q\": [], "
+                        "\"parameters\": {\"name\": \"plain\", \"ring_degree\": 2048, \"q\": [1125899906629633], "
                         "\"p\": [], \"secret\": \"none\", \"error\": \"none\"}, "
                         "\"log_scale\": " SCALE_TEXT ", \"largest\": 0, "
                         "\"notes\": [\"Nothing is encrypted.\"]}"),
