@@ -3,7 +3,8 @@
 
 With --rejected every shape must be rejected, with a reason and without durations. --plan asks for
 a packing of that name; what only `gemm` has is checked wherever it is. With --auto the first reason
-of every plan must be that of `--plan auto`, and its choice the cheapest of the estimates.
+of every plan must be that of `--plan auto`, and its choice the cheapest of the estimates. With
+--library that library must have computed, in a process of its own.
 """
 
 import argparse
@@ -55,7 +56,12 @@ def check_passed(configuration, asked):
     for stage in ("key-generation", "weight-preparation", "encryption", "decryption"):
         if stage not in stages:
             yield f"no stage {stage}"
-    plan = configuration["description"]["plan"]
+    description = configuration["description"]
+    if asked.library and description["library"] != asked.library:
+        yield f"library {description['library']}, expected {asked.library}"
+    if asked.library and not configuration["bytes"]["peak_resident"]:
+        yield "no memory of the library's process"
+    plan = description["plan"]
     name = plan["packing"]["name"]
     if asked.plan and name != asked.plan:
         yield f"plan {name}, expected {asked.plan}"
@@ -95,6 +101,7 @@ def main():
     parser.add_argument("--rejected", action="store_true")
     parser.add_argument("--plan")
     parser.add_argument("--auto", action="store_true")
+    parser.add_argument("--library")
     parser.add_argument("report")
     parser.add_argument("shapes", nargs="+")
     asked = parser.parse_args()

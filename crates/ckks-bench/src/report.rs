@@ -98,8 +98,14 @@ pub struct Gpu {
 pub struct Settings {
     /// Name given to `--lib`.
     pub library: String,
-    /// Name given to `--device`.
+    /// The device: as given to `--device`, or the library's first.
     pub device: String,
+    /// Name given to `--mode`.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// Whether `native` ran in a process of its own, as other libraries always do.
+    #[serde(default)]
+    pub isolated: bool,
     /// Worker threads of the backend and of the plain product.
     pub threads: usize,
     /// Measured trials per configuration.

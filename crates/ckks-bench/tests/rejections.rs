@@ -222,3 +222,51 @@ fn the_native_engine_runs_in_a_worker() {
     }
     outputs(&["--isolate", "--plan", "diagonal", "--ahead"], "ahead.npy");
 }
+
+/// The plain object refreshes by copying; the one with a wrong answer is caught by the gate, which
+/// decides, not the library's success.
+#[test]
+fn bootstrapping_is_gated() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("bootstrap.json");
+    let mut bootstrap = |fault: &str, more: &[&str]| {
+        let mut command = program();
+        command.args(["bootstrap", "--trials", "2", "--lib"]);
+        let (code, stdout, stderr) = run(command
+            .arg(object(fault))
+            .args(more)
+            .arg("--json")
+            .arg(&json));
+        let report = std::fs::read(&json).ok();
+        let report = report.map(|bytes| serde_json::from_slice::<Value>(&bytes).unwrap());
+        let _ = std::fs::remove_file(&json);
+        (code, format!("{stdout} {stderr}"), report)
+    };
+    let (code, text, report) = bootstrap("BOOTSTRAP=1", &[]);
+    assert_eq!(code, 0, "{text}");
+    let report = report.unwrap();
+    assert_eq!(report["schema"], "ckks-bench-bootstrap/1");
+    assert_eq!(report["trials"].as_array().unwrap().len(), 3);
+    assert_eq!(report["trials"][2]["errors"]["max_abs"], 0.0);
+    for (fault, reason) in [
+        ("wrong", "above the gate"),
+        ("nan", "not finite"),
+        ("short", "value"),
+    ] {
+        let (code, text, report) = bootstrap(&format!("{fault} BOOTSTRAP=1"), &[]);
+        assert_eq!(code, 1, "{fault}: {text}");
+        let report = report.unwrap();
+        assert_eq!(report["verdict"], "rejected", "{fault}");
+        assert_has(report["reason"].as_str().unwrap(), &[reason]);
+        for trial in report["trials"].as_array().unwrap() {
+            assert_eq!(trial["durations"], Value::Null, "{fault}");
+        }
+    }
+    for fault in ["plain", "status-open=2"] {
+        // Neither can bootstrap, and both say so.
+        let (code, text, _) = bootstrap(fault, &[]);
+        assert!(matches!(code, 1 | 2), "{fault}: {code}, {text}");
+    }
+    let (code, text, _) = run(program().args(["bootstrap", "--lib", "native"]));
+    assert_eq!(code, 2, "{text}");
+}

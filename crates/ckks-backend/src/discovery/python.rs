@@ -131,6 +131,8 @@ fn text(stream: Option<impl Read>) -> String {
 
 #[cfg(all(test, unix))]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
+
     use super::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

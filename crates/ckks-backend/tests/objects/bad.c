@@ -6,7 +6,7 @@
  *     cc -shared -fPIC -I cuda/include -DFAULT_HANG -o hang.so bad.c
  *
  * Without a fault it is the plain object, on which a caller can be tested. -DSLOTS=n and
- * -DCOMPLEX=1 set the slots.
+ * -DCOMPLEX=1 set the slots, -DBOOTSTRAP=1 lets it refresh (it copies).
  *
  *     FAULT_VERSION              speaks another version of the ABI
  *     FAULT_MISSING_SYMBOL       has no ckks_backend_synchronise
@@ -52,6 +52,9 @@
 #endif
 #ifndef COMPLEX
 #define COMPLEX 0
+#endif
+#ifndef BOOTSTRAP
+#define BOOTSTRAP 0
 #endif
 #define WIDTH ((size_t)SLOTS * (COMPLEX ? 2 : 1))
 #define STRING2(text) #text
@@ -366,6 +369,21 @@ static void leak(void) {
 }
 #endif
 
+static void keep_answers(ckks_backend_context *context, double *out, size_t count) {
+#ifdef FAULT_NAN
+    out[count * WIDTH - 1] = NAN;
+#endif
+#ifdef FAULT_INFINITY
+    out[count * WIDTH - 1] = INFINITY;
+#endif
+#ifdef FAULT_WRONG
+    out[count * WIDTH - 1] += 1;
+#endif
+    free(context->outputs);
+    context->outputs = out;
+    context->output_count = count;
+}
+
 ckks_backend_status ckks_backend_evaluate(ckks_backend_context *context) {
     enter("evaluate");
     if (!context)
@@ -408,18 +426,7 @@ ckks_backend_status ckks_backend_evaluate(ckks_backend_context *context) {
             add_giant(context, giant, inputs, outputs + giant->output * WIDTH);
         }
     }
-#ifdef FAULT_NAN
-    out[count * WIDTH - 1] = NAN;
-#endif
-#ifdef FAULT_INFINITY
-    out[count * WIDTH - 1] = INFINITY;
-#endif
-#ifdef FAULT_WRONG
-    out[count * WIDTH - 1] += 1;
-#endif
-    free(context->outputs);
-    context->outputs = out;
-    context->output_count = count;
+    keep_answers(context, out, count);
     return CKKS_BACKEND_OK;
 }
 
@@ -438,6 +445,15 @@ ckks_backend_status ckks_backend_bootstrap(ckks_backend_context *context) {
     enter("bootstrap");
     if (!context)
         return bad("bootstrap: a null pointer");
+#if BOOTSTRAP
+    if (!context->inputs)
+        return bad("bootstrap: needs a batch first");
+    double *out = copy(context->inputs, context->input_count * WIDTH * sizeof *out);
+    if (!out)
+        return fail(CKKS_BACKEND_OUT_OF_MEMORY, "bootstrap: no memory");
+    keep_answers(context, out, context->input_count);
+    return CKKS_BACKEND_OK;
+#endif
     return fail(CKKS_BACKEND_UNSUPPORTED, "plain doubles need no bootstrapping");
 }
 

@@ -311,6 +311,8 @@ fn settings(options: &RunOptions) -> Settings {
     Settings {
         library: options.library.clone(),
         device: options.device.clone(),
+        mode: options.specs.first().and_then(|spec| spec.mode.clone()),
+        isolated: options.specs.first().is_some_and(|spec| spec.isolate),
         threads: threads(options),
         trials: options.trials,
         warmup: options.warmup,

@@ -243,6 +243,8 @@ mod tests {
             settings: Settings {
                 library: "native".to_owned(),
                 device: "cpu".to_owned(),
+                mode: None,
+                isolated: false,
                 threads: 2,
                 trials: 1,
                 warmup: 0,

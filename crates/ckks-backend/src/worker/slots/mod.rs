@@ -258,9 +258,10 @@ impl Backend for Slots {
                 ciphertexts += 1;
             }
         }
-        self.encrypted = true;
+        self.encrypted = false;
         self.answers = 0;
         if zero {
+            self.encrypted = true;
             return Ok(TransferReport { bytes: 0 });
         }
         let call = Call::Encrypt { ciphertexts };
@@ -270,6 +271,7 @@ impl Backend for Slots {
             let what = format!("{} ciphertexts of {ciphertexts}", reply.ciphertexts);
             return Err(client.wrong("encrypt", what).into());
         }
+        self.encrypted = true;
         Ok(TransferReport { bytes: reply.bytes })
     }
 
