@@ -85,8 +85,9 @@ class Lattigo(Library):
                 "Conjugate-invariant ring Z[X + 1/X]/(X^8192 + 1), real slots. The degree that "
                 "counts for security is 4096, its number of coefficients and the dimension of its "
                 "RLWE problem (Kim and Song, ePrint 2018/952), as many as it has slots.",
-                "The transform chooses its own baby steps: a power of two, at least as many as "
-                "giant steps. A layer must have been planned with such.",
+                "The transform chooses its own baby steps, a power of two. Where the plan has "
+                "others, the keys that it wants besides are made with the layer, and are not in "
+                "the bytes of the keys.",
                 "Evaluation includes reading inputs from bytes, rescaling and writing answers to "
                 "bytes: the evaluator's interface has them in one call.",
                 "Encryption is with the public key; key bytes are Lattigo's, without seeds.",
@@ -99,22 +100,30 @@ class Lattigo(Library):
 
     def keys(self, steps):
         rlwe = self._rlwe
-        generator = rlwe.KeyGenerator(self._params)
-        secret = generator.gen_secret_key()
-        self._encryptor = rlwe.Encryptor(self._params, generator.gen_public_key(secret))
-        self._decryptor = rlwe.Decryptor(self._params, secret)
-        keys = [
-            generator.gen_galois_key(secret, self._params.galois_element(step)) for step in steps
-        ]
-        data = rlwe.MemEvaluationKeySet(galois_keys=keys).marshal_binary()
-        for key in keys:
-            key.close()
+        self._generator = rlwe.KeyGenerator(self._params)
+        self._secret = self._generator.gen_secret_key()
+        public = self._generator.gen_public_key(self._secret)
+        self._encryptor = rlwe.Encryptor(self._params, public)
+        self._decryptor = rlwe.Decryptor(self._params, self._secret)
+        self._galois = {}
+        return self._make_keys(steps)
+
+    def _make_keys(self, steps):
+        """Adds keys for these steps; bytes of all keys."""
+        for step in steps:
+            element = self._params.galois_element(step)
+            self._galois[step] = self._generator.gen_galois_key(self._secret, element)
+        keys = list(self._galois.values())
+        data = self._rlwe.MemEvaluationKeySet(galois_keys=keys).marshal_binary()
         self._evaluator = self._evaluator_package.Evaluator(self._literal, data)
-        self._steps = frozenset(steps)
-        return len(data) if steps else 0
+        return len(data) if keys else 0
 
     def prepare_begin(self, program):
-        self._transform = Transform(program, self._slots, self._steps)
+        transform = Transform(program, self._slots, frozenset(self._galois))
+        missing = sorted(transform.needed - self._galois.keys())
+        if missing:
+            self._make_keys(missing)
+        self._transform = transform
 
     def prepare_diagonal(self, diagonal, vector):
         self._transform.add(diagonal, vector)

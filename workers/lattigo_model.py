@@ -2,13 +2,11 @@
 
 The transform takes plain diagonals, `out[p] = Σ_s D_s[p] · in[p + s]`, splits s into giant and baby
 steps by itself, and rotates the diagonals against the giant steps. So what a program has rotated
-is rotated back, and the split is foretold here, to be sure that every key is there.
+is rotated back, and the split is foretold here, to know which keys it wants.
 """
 
 import json
 import struct
-
-from ckks_worker.failure import unsupported
 
 MAGIC = b"ORION\x00\x02\x00"
 # log2 of the ratios of baby to giant steps to try.
@@ -66,7 +64,7 @@ class Transform:
             if not steps:
                 steps[0] = 0
         self._steps = {block: list(steps) for block, steps in rows.items()}
-        self._log_ratio = self._choose_ratio(keys)
+        self._log_ratio, self.needed = self._choose_ratio(keys)
         self._values = None
 
     @property
@@ -133,8 +131,8 @@ class Transform:
             parts += [struct.pack("<Q", len(blob)), blob]
         return b"".join(parts)
 
-    def _choose_ratio(self, keys: frozenset[int]) -> int:
-        """The ratio with the fewest rotations among those whose keys are there."""
+    def _choose_ratio(self, keys: frozenset[int]) -> tuple[int, set[int]]:
+        """The ratio with the fewest rotations, those whose keys are there first, and its steps."""
         best = None
         for log_ratio in RATIOS:
             babies: set[tuple[int, int]] = set()
@@ -146,14 +144,8 @@ class Transform:
                 babies |= {(source, step) for step in block_babies}
                 giants += len(block_giants)
                 needed |= block_giants | block_babies
-            if needed <= keys:
-                # A giant step costs about two baby steps, which share one decomposition.
-                cost = len(babies) + 2 * giants
-                if best is None or cost < best[0]:
-                    best = (cost, log_ratio)
-        if best is None:
-            raise unsupported(
-                "Lattigo's linear transform cannot take this layer with the keys that it has: plan "
-                "it with a power of two of baby steps, at least as many as giant steps"
-            )
-        return best[1]
+            # A giant step costs about two baby steps, which share one decomposition.
+            cost = (not needed <= keys, len(babies) + 2 * giants)
+            if best is None or cost < best[0]:
+                best = (cost, log_ratio, needed)
+        return best[1:]

@@ -113,6 +113,7 @@ class Seal(Library):
 
     def prepare_end(self):
         self._work = self._plan_work()
+        self._answer_bytes = None
         size = len(self._plaintexts) * self._limbs * RING_DEGREE * 8
         return size, math.log2(self._weight_scale)
 
@@ -141,7 +142,11 @@ class Seal(Library):
                 self._evaluator.rescale_to_next_inplace(answer)
 
     def answers_bytes(self):
-        return sum(self._saved(answer)[1] for answer in self._answers if answer is not None)
+        present = [answer for answer in self._answers if answer is not None]
+        if self._answer_bytes is None and present:
+            # Saved once for a layer, in its first evaluation: all answers have the size of one.
+            self._answer_bytes = self._saved(present[0])[1]
+        return len(present) * (self._answer_bytes or 0)
 
     def decrypt(self):
         values = self._np.zeros((len(self._answers), self._slots), dtype=complex)

@@ -90,10 +90,14 @@ pub const DEFAULT_DEVICE: &str = "auto";
 /// [`BackendError::NotAvailable`].
 pub fn check(name: &str, device: &str) -> Result<String, BackendError> {
     if let Some(path) = path(name) {
-        return match path.is_file() {
-            // Which devices it has is found out when it is opened.
-            true => Ok(device.to_owned()),
-            false => Err(not_available(name, "there is no such file".to_owned())),
+        return match (path.is_file(), device) {
+            (false, _) => Err(not_available(name, "there is no such file".to_owned())),
+            (true, DEFAULT_DEVICE) => Ok(device.to_owned()),
+            (true, _) => Err(not_available(
+                name,
+                "a library given by its path has the devices that it finds; leave --device out"
+                    .to_owned(),
+            )),
         };
     }
     let library = library(name)?;
@@ -154,11 +158,23 @@ pub fn open_bootstrap(
 fn worker(name: &str, device: &str) -> Result<(Located, WorkerCommand), BackendError> {
     check(name, device)?;
     let path = path(name);
-    let located = match path {
-        Some(path) => given(name, path)?,
-        None => located(name)?,
+    let (located, notes) = match path {
+        Some(path) => (given(name, path)?, Vec::new()),
+        None if name == NATIVE => (Located::Native, Vec::new()),
+        None => {
+            let inspection = inspect(known(name)?, &Surroundings::current());
+            let unproven = inspection.shim.filter(|shim| !shim.from_pin);
+            let notes =
+                unproven.map(|shim| format!("shim not known to be the pin's: {}", shim.origin));
+            let missing = inspection.missing.join("; ");
+            let located = inspection
+                .located
+                .ok_or_else(|| not_available(name, missing))?;
+            (located, notes.into_iter().collect())
+        }
     };
-    let start = WorkerCommand::of(name, path.is_some(), &located)?;
+    let mut start = WorkerCommand::of(name, path.is_some(), &located)?;
+    start.notes = notes;
     Ok((located, start))
 }
 

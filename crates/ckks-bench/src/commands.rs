@@ -71,8 +71,8 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Outcome, BenchError> {
         }
         Command::Report(args) => report::report(&args, out),
         Command::Compare(args) => compare::compare(&args, out),
-        Command::Ab(mut args) => {
-            args.common.device = open::check(&args.common.lib, &args.common.device)?;
+        Command::Ab(args) => {
+            open::check(&args.common.lib, &args.common.device)?;
             let figures = calibration(&args.common.lib, args.common.recalibrate)?;
             let interrupt = Interrupt::on_ctrl_c()?;
             let opener = &|library: &str, device: &str, spec: &TrialSpec| {

@@ -198,6 +198,14 @@ fn what_no_foreign_library_does_is_said() {
         assert_eq!(code, 2, "{text}");
         assert_has(&text, &[part, "native"]);
     }
+    for flag in ["--params", "--mode"] {
+        let (code, text, _) = measured("plain", &[flag, "nope"]);
+        assert_eq!(code, 2, "{text}");
+        assert_has(&text, &[flag, "nope", "has"]);
+    }
+    let native = ["run", "--shape", "8x8", "--mode", "fused"];
+    let (code, text, stderr) = run(program().args(native));
+    assert_eq!(code, 2, "{text} {stderr}");
 }
 
 /// The engine of this repository, in a process of its own, computes what it computes without one.
@@ -229,7 +237,7 @@ fn the_native_engine_runs_in_a_worker() {
 fn bootstrapping_is_gated() {
     let folder = tempfile::tempdir().unwrap();
     let json = folder.path().join("bootstrap.json");
-    let mut bootstrap = |fault: &str, more: &[&str]| {
+    let bootstrap = |fault: &str, more: &[&str]| {
         let mut command = program();
         command.args(["bootstrap", "--trials", "2", "--lib"]);
         let (code, stdout, stderr) = run(command

@@ -25,6 +25,11 @@ const LIBRARY: &str = "native";
 /// [`BackendError::BadArgument`] for a shape, batch, thread count or parameter set out of range;
 /// [`BackendError::Unsupported`] for what a plan cannot do.
 pub fn open(spec: &TrialSpec) -> Result<Box<dyn Backend>, BackendError> {
+    if let Some(mode) = &spec.mode {
+        return Err(BackendError::BadArgument(format!(
+            "--mode {mode}: {LIBRARY} has none to choose from; leave it out"
+        )));
+    }
     let shape = LayerShape::new(spec.d_in, spec.d_out)
         .map_err(|error| BackendError::BadArgument(error.to_string()))?;
     let candidates = choice::candidates(spec, shape)?;

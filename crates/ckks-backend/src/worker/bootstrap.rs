@@ -63,6 +63,7 @@ impl Bootstrapper {
     ) -> Result<Self, BackendError> {
         let hello = Call::Hello { protocol: PROTOCOL };
         let (mut client, hello) = Client::start(start, "slots", hello, limits)?;
+        hello.check_names(spec.params.as_deref(), spec.mode.as_deref())?;
         client.probe()?;
         let context = client.open(OpenCall {
             params: spec.params.clone(),

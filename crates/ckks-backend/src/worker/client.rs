@@ -21,8 +21,8 @@ pub struct Client {
     limits: Limits,
     /// Of the last request.
     id: u64,
-    /// Set by the first failure after which the worker must not be asked again.
-    lost: bool,
+    /// The first failure after which the worker must not be asked again.
+    lost: Option<String>,
 }
 
 /// A call that failed, with the end of the worker's standard error.
@@ -42,8 +42,8 @@ enum Fault {
     Worker(WorkerFault),
     /// It answered, with something that makes no sense.
     Answer(String),
-    /// It is not asked again after a failure.
-    Lost,
+    /// It is not asked again after this failure.
+    Lost(String),
 }
 
 impl fmt::Display for WorkerError {
@@ -54,13 +54,14 @@ impl fmt::Display for WorkerError {
             self.library, self.call
         )?;
         match &self.fault {
-            Fault::Failed(failure) => write!(f, "{failure}")?,
-            Fault::Worker(fault) => write!(f, "{fault}")?,
-            Fault::Answer(what) => write!(f, "its answer is wrong: {what}")?,
-            Fault::Lost => f.write_str("it failed before and is not asked again")?,
+            Fault::Failed(failure) => f.write_str(&printable(&failure.to_string()))?,
+            Fault::Worker(fault) => f.write_str(&printable(&fault.to_string()))?,
+            Fault::Answer(what) => write!(f, "its answer is wrong: {}", printable(what))?,
+            Fault::Lost(first) => write!(f, "it is not asked again, because of {first}")?,
         }
         if !self.stderr.is_empty() {
-            write!(f, "; last on standard error: {}", self.stderr.join(" | "))?;
+            let last = printable(&self.stderr.join(" | "));
+            write!(f, "; last on standard error: {last}")?;
         }
         Ok(())
     }
@@ -72,7 +73,7 @@ impl From<WorkerError> for BackendError {
     fn from(error: WorkerError) -> BackendError {
         match &error.fault {
             Fault::Failed(failure) => {
-                let message = failure.message.clone();
+                let message = printable(&failure.message);
                 match failure.code {
                     FailureCode::Unsupported => BackendError::Unsupported(message),
                     FailureCode::Refused => BackendError::Refused(message),
@@ -116,9 +117,9 @@ impl Client {
             library: library.clone(),
             limits,
             id: 0,
-            lost: false,
+            lost: None,
         };
-        let hello: HelloReply = client.call(hello, Vec::new()).map_err(|mut error| {
+        let mut hello: HelloReply = client.call(hello, Vec::new()).map_err(|mut error| {
             // What cannot even say hello is not there.
             if let Fault::Failed(failure) = &mut error.fault {
                 failure.code = FailureCode::NoDevice;
@@ -137,6 +138,12 @@ impl Client {
             if expected != found {
                 return Err(client.wrong("hello", format!("{what} {found:?}, not {expected:?}")));
             }
+        }
+        for text in [&mut hello.library, &mut hello.version]
+            .into_iter()
+            .chain(&mut hello.commit)
+        {
+            *text = printable(text);
         }
         Ok((client, hello))
     }
@@ -159,7 +166,13 @@ impl Client {
     /// [`WorkerError`]; also for a number of slots that is no power of two from 2 to 2^20, and for
     /// parameters that cannot be.
     pub fn open(&mut self, call: OpenCall) -> Result<OpenReply, WorkerError> {
-        let open: OpenReply = self.call(Call::Open(call), Vec::new())?;
+        let mut open: OpenReply = self.call(Call::Open(call), Vec::new())?;
+        let set = &mut open.parameters;
+        let texts = [&mut open.device, &mut open.kernels].into_iter();
+        let texts = texts.chain([&mut set.name, &mut set.secret, &mut set.error]);
+        for text in texts.chain(&mut open.notes) {
+            *text = printable(text);
+        }
         match check_open(&open) {
             Ok(()) => Ok(open),
             Err(what) => Err(self.wrong("open", what)),
@@ -236,8 +249,8 @@ impl Client {
         max_payload: u64,
     ) -> Result<(T, f64, Vec<f64>), WorkerError> {
         let name = call.name();
-        if self.lost {
-            return Err(self.error(name, Fault::Lost));
+        if let Some(first) = &self.lost {
+            return Err(self.error(name, Fault::Lost(first.clone())));
         }
         self.id += 1;
         let limit = if call.starts() {
@@ -252,10 +265,7 @@ impl Client {
         };
         let frame = match self.worker.ask(header, payload, max_payload, limit) {
             Ok(frame) => frame,
-            Err(fault) => {
-                self.lost = true;
-                return Err(self.error(name, Fault::Worker(fault)));
-            }
+            Err(fault) => return Err(self.lose(name, Fault::Worker(fault))),
         };
         self.read(name, frame)
     }
@@ -276,8 +286,11 @@ impl Client {
         let value = match (reply.ok, reply.error) {
             (Some(value), None) => value,
             (None, Some(failure)) => {
-                self.lost |= !failure.code.is_recoverable();
-                return Err(self.error(name, Fault::Failed(failure)));
+                return Err(if failure.code.is_recoverable() {
+                    self.error(name, Fault::Failed(failure))
+                } else {
+                    self.lose(name, Fault::Failed(failure))
+                });
             }
             _ => {
                 return Err(self.wrong(name, "neither done nor failed, or both".to_owned()));
@@ -295,14 +308,20 @@ impl Client {
 
     /// An answer that breaks the protocol: the worker is not asked again.
     pub(super) fn wrong(&mut self, call: &'static str, what: String) -> WorkerError {
-        self.lost = true;
-        self.error(call, Fault::Answer(what))
+        self.lose(call, Fault::Answer(what))
+    }
+
+    /// A failure after which the worker is not asked again.
+    fn lose(&mut self, call: &'static str, fault: Fault) -> WorkerError {
+        let error = self.error(call, fault);
+        self.lost.get_or_insert_with(|| error.to_string());
+        error
     }
 
     fn error(&self, call: &'static str, fault: Fault) -> WorkerError {
         let stderr = match fault {
             // A failure that the library explains itself needs no more.
-            Fault::Failed(_) | Fault::Answer(_) | Fault::Lost => Vec::new(),
+            Fault::Failed(_) | Fault::Answer(_) | Fault::Lost(_) => Vec::new(),
             Fault::Worker(_) => self.worker.stderr(),
         };
         WorkerError {
@@ -312,6 +331,18 @@ impl Client {
             stderr,
         }
     }
+}
+
+/// A text of a worker as it may be shown: without control characters, which could draw over what
+/// was printed before, and not longer than a screen.
+pub(super) fn printable(text: &str) -> String {
+    const MOST: usize = 4096;
+    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    let mut cut: String = text.chars().take(MOST).map(shown).collect();
+    if text.chars().nth(MOST).is_some() {
+        cut.push('…');
+    }
+    cut
 }
 
 /// Refuses a context that no library has, before anything is computed with its figures.

@@ -1,6 +1,6 @@
 //! Requests and replies of the `slots` dialect.
 
-use crate::MemoryUse;
+use crate::{BackendError, MemoryUse};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -240,6 +240,37 @@ pub struct HelloReply {
     pub presets: Vec<String>,
     /// Modes, the default first.
     pub modes: Vec<String>,
+}
+
+impl HelloReply {
+    /// Refuses a parameter set or a mode that the library does not have.
+    ///
+    /// # Errors
+    /// [`BackendError::BadArgument`] with those that it has.
+    pub fn check_names(
+        &self,
+        params: Option<&str>,
+        mode: Option<&str>,
+    ) -> Result<(), BackendError> {
+        for (flag, asked, known) in [
+            ("--params", params, &self.presets),
+            ("--mode", mode, &self.modes),
+        ] {
+            let Some(asked) = asked else { continue };
+            if !known.iter().any(|name| name == asked) {
+                let known = if known.is_empty() {
+                    "has none to choose from".to_owned()
+                } else {
+                    format!("has {}", known.join(", "))
+                };
+                return Err(BackendError::BadArgument(format!(
+                    "{flag} {asked}: {} {known}",
+                    self.library
+                )));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reply to `probe`.

@@ -227,7 +227,10 @@ impl Worker {
     /// [`WorkerFault::Ended`] with another status, [`WorkerFault::TimedOut`].
     pub(super) fn finish(&mut self, limit: Duration) -> Result<(), WorkerFault> {
         self.requests = None;
-        match self.wait(limit) {
+        let ended = self.wait(limit);
+        // What it started and left behind goes with it.
+        self.kill_group();
+        match ended {
             Some(Ended::Exited(0)) => Ok(()),
             Some(ended) => Err(WorkerFault::Ended { ended }),
             None => {
@@ -244,8 +247,20 @@ impl Worker {
 
     fn kill(&mut self) {
         self.requests = None;
+        self.kill_group();
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+
+    /// Ends every process of the worker's group that is still there.
+    fn kill_group(&self) {
+        #[cfg(unix)]
+        if let Some(group) = i32::try_from(self.child.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct WorkerCommand {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// What reports have to say about where the library comes from.
+    pub notes: Vec<String>,
 }
 
 impl WorkerCommand {
@@ -50,6 +52,7 @@ impl WorkerCommand {
             answers: (!by_path).then(|| name.to_owned()),
             program,
             arguments,
+            notes: Vec::new(),
         })
     }
 

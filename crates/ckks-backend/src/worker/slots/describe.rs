@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 pub(super) struct Described {
     pub(super) parameters: ParameterReport,
     pub(super) context: OpenReply,
+    /// What is known of how the library came here.
+    pub(super) notes: Vec<String>,
 }
 
 impl Described {
@@ -20,7 +22,10 @@ impl Described {
         spec: &TrialSpec,
     ) -> Description {
         let version = match &hello.commit {
-            Some(commit) => format!("{} ({})", hello.version, &commit[..commit.len().min(12)]),
+            Some(commit) => {
+                let short: String = commit.chars().take(12).collect();
+                format!("{} ({short})", hello.version)
+            }
             None => hello.version.clone(),
         };
         Description {
@@ -30,7 +35,7 @@ impl Described {
             kernels: self.context.kernels.clone(),
             parameters: self.parameters.clone(),
             plan: self.plan(program, spec),
-            notes: self.context.notes.clone(),
+            notes: [&*self.notes, &*self.context.notes].concat(),
         }
     }
 

@@ -6,6 +6,7 @@ mod describe;
 pub(super) use describe::parameters;
 
 use super::client::Client;
+use super::frame::MAX_PAYLOAD;
 use super::message::{
     Call, Giant, HelloReply, KeysReply, MemoryReply, OpenCall, PROTOCOL, PrepareReply, Program,
     SlotKind, TransferReply,
@@ -44,6 +45,7 @@ pub fn open(
         .map_err(|error| BackendError::BadArgument(error.to_string()))?;
     let hello = Call::Hello { protocol: PROTOCOL };
     let (mut client, hello) = Client::start(start, "slots", hello, limits)?;
+    hello.check_names(spec.params.as_deref(), spec.mode.as_deref())?;
     client.probe()?;
     let context = client.open(OpenCall {
         params: spec.params.clone(),
@@ -61,6 +63,20 @@ pub fn open(
     let n = context.slots as usize;
     let program = SlotProgram::choose(kind, shape, n, slot_kind, spec.batch, &options)
         .map_err(|error| BackendError::BadArgument(error.to_string()))?;
+    let doubles = n.saturating_mul(context.slot_kind.doubles()) as u64;
+    let ciphertexts = program.ciphertexts(spec.batch);
+    for (what, count) in [
+        ("inputs", ciphertexts.inputs),
+        ("answers", ciphertexts.outputs),
+    ] {
+        let bytes = count.saturating_mul(doubles).saturating_mul(8);
+        if bytes > MAX_PAYLOAD {
+            return Err(BackendError::BadArgument(format!(
+                "{count} {what} of {doubles} values are {bytes} bytes for the worker's pipe, and \
+                 {MAX_PAYLOAD} are the most at a time; take a smaller --batch"
+            )));
+        }
+    }
     Ok(Box::new(Slots {
         spec: spec.clone(),
         client: Some(client),
@@ -68,6 +84,7 @@ pub fn open(
         description: describe::Described {
             parameters,
             context,
+            notes: start.notes.clone(),
         },
         program,
         layer: None,
