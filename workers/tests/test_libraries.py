@@ -206,19 +206,27 @@ class Lattigo(Checked, unittest.TestCase):
     log_qp_limit = 106.0
     baby_steps = (8, 32, 64)
 
-    def test_a_split_that_the_transform_cannot_take_is_refused(self):
+    def test_keys_of_its_own_split_are_made_with_the_layer(self):
         with Worker(self.script) as worker:
-            worker.open()
+            slots = worker.open()["slots"]
             worker.call("keys", steps=[1, 2, 3, 6, 9])
-            # Three baby steps: Lattigo would need a key for step 4 or 8.
-            terms = [[0, 0, 0], [0, 1, 1], [0, 2, 2]]
+            # Three baby steps: Lattigo wants a power of two, and so a key for step 4 or 8.
             giants = [
-                {"output": 0, "step": step, "terms": [[0, b, 3 * k + d] for _, b, d in terms]}
-                for k, step in enumerate((0, 3, 6, 9))
+                {"output": 0, "step": step, "terms": [[0, baby, step + baby] for baby in range(3)]}
+                for step in (0, 3, 6, 9)
             ]
-            with self.assertRaises(Refused) as caught:
-                worker.call("prepare_begin", inputs=1, outputs=1, diagonals=12, giants=giants)
-            self.assertEqual(caught.exception.code, "unsupported")
+            worker.call("prepare_begin", inputs=1, outputs=1, diagonals=12, giants=giants)
+            # The same in all slots, so that the giant step does not move them.
+            factors = np.random.default_rng(8).uniform(-1, 1, 12)
+            diagonals = np.repeat(factors[:, None], slots, axis=1)
+            worker.call("prepare_diagonals", worker.vectors(diagonals), first=0)
+            worker.call("prepare_end")
+            values = np.random.default_rng(9).uniform(-1, 1, (1, slots))
+            worker.encrypt(values)
+            for call in ("evaluate", "rescale"):
+                worker.call(call)
+            expected = sum(f * np.roll(values[0], -step) for step, f in enumerate(factors))
+            np.testing.assert_allclose(worker.decrypt()[0], expected, rtol=0, atol=GATE)
             self.assertEqual(worker.finish(), 0)
 
 
