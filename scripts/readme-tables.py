@@ -231,7 +231,8 @@ def libraries(folder):
     if "native" not in versions:
         raise Wrong(f"{path}: native was not measured")
     report = reports[0]
-    yield machine(report, "plan `diagonal`", report["settings"]["trials"])
+    kernels = f"plan `diagonal`, native with {versions['native']['kernels']}"
+    yield machine(report, kernels, f"up to {report['settings']['trials']}")
     yield ""
     names = sorted(versions, key=lambda name: (name != "native", name))
     batches = sorted({batch for layer in layers.values() for _, batch in layer})
