@@ -1,7 +1,7 @@
 //! Bootstrapping by a library in a worker: one batch of ciphertexts, refreshed.
 
 use super::client::Client;
-use super::message::{Call, KeysReply, MemoryReply, OpenCall, PROTOCOL, TransferReply};
+use super::message::{Call, KeysReply, MemoryReply, OpenCall, TransferReply};
 use super::process::Limits;
 use super::slots::parameters;
 use super::{Nothing, WorkerCommand};
@@ -61,17 +61,14 @@ impl Bootstrapper {
         spec: &BootstrapSpec,
         limits: Limits,
     ) -> Result<Self, BackendError> {
-        let hello = Call::Hello { protocol: PROTOCOL };
-        let (mut client, hello) = Client::start(start, "slots", hello, limits)?;
-        hello.check_names(spec.params.as_deref(), spec.mode.as_deref())?;
-        client.probe()?;
-        let context = client.open(OpenCall {
+        let call = OpenCall {
             params: spec.params.clone(),
             mode: spec.mode.clone(),
             device: 0,
             threads: u32::try_from(spec.threads).unwrap_or(u32::MAX),
             bootstrap: true,
-        })?;
+        };
+        let (client, hello, context) = Client::open_slots(start, call, limits)?;
         let doubles_per_slot = context.slot_kind.doubles();
         Ok(Self {
             client,

@@ -148,6 +148,25 @@ impl Client {
         Ok((client, hello))
     }
 
+    /// Starts a worker of the `slots` dialect and opens its context, once the names in `call` and
+    /// the devices are known to be there.
+    ///
+    /// # Errors
+    /// [`BackendError::BadArgument`] for a parameter set or a mode that the library does not have,
+    /// otherwise what becomes of a [`WorkerError`].
+    pub fn open_slots(
+        start: &WorkerCommand,
+        call: OpenCall,
+        limits: Limits,
+    ) -> Result<(Client, HelloReply, OpenReply), BackendError> {
+        let hello = Call::Hello { protocol: PROTOCOL };
+        let (mut client, hello) = Client::start(start, "slots", hello, limits)?;
+        hello.check_names(call.params.as_deref(), call.mode.as_deref())?;
+        client.probe()?;
+        let context = client.open(call)?;
+        Ok((client, hello, context))
+    }
+
     /// Which devices there are: at least one.
     ///
     /// # Errors

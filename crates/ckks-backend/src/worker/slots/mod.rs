@@ -8,8 +8,8 @@ pub(super) use describe::parameters;
 use super::client::Client;
 use super::frame::MAX_PAYLOAD;
 use super::message::{
-    Call, Giant, HelloReply, KeysReply, MemoryReply, OpenCall, PROTOCOL, PrepareReply, Program,
-    SlotKind, TransferReply,
+    Call, Giant, HelloReply, KeysReply, MemoryReply, OpenCall, PrepareReply, Program, SlotKind,
+    TransferReply,
 };
 use super::process::Limits;
 use super::{Nothing, WorkerCommand};
@@ -43,17 +43,14 @@ pub fn open(
     let kind = kind(spec, &start.name)?;
     let shape = LayerShape::new(spec.d_in, spec.d_out)
         .map_err(|error| BackendError::BadArgument(error.to_string()))?;
-    let hello = Call::Hello { protocol: PROTOCOL };
-    let (mut client, hello) = Client::start(start, "slots", hello, limits)?;
-    hello.check_names(spec.params.as_deref(), spec.mode.as_deref())?;
-    client.probe()?;
-    let context = client.open(OpenCall {
+    let call = OpenCall {
         params: spec.params.clone(),
         mode: spec.mode.clone(),
         device: 0,
         threads: u32::try_from(spec.threads).unwrap_or(u32::MAX),
         bootstrap: false,
-    })?;
+    };
+    let (client, hello, context) = Client::open_slots(start, call, limits)?;
     let parameters = parameters(&context.parameters)?;
     let slot_kind = match context.slot_kind {
         SlotKind::Real => slots::SlotKind::Real,
