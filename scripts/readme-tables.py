@@ -123,14 +123,20 @@ def one_vector(folder):
         )
 
 
-def points(folder):
-    """The header of the sweep; by layer, batch and plan the reports and configurations."""
-    path = folder / "batches.jsonl"
+def sweep(path):
+    """The header of a sweep's file, and its points."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         header, *records = (json.loads(line) for line in lines)
     except (OSError, ValueError) as error:
         raise Wrong(f"{path}: {error}; scripts/results.sh makes it") from error
+    return header, records
+
+
+def points(folder):
+    """The header of the sweep; by layer, batch and plan the reports and configurations."""
+    path = folder / "batches.jsonl"
+    header, records = sweep(path)
     layers = {}
     for record in records:
         if record["outcome"]["kind"] != "finished":
@@ -210,11 +216,7 @@ def many_vectors(folder):
 def libraries(folder):
     """One vector through every library that was installed."""
     path = folder / "libraries.jsonl"
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        _, *records = (json.loads(line) for line in lines)
-    except (OSError, ValueError) as error:
-        raise Wrong(f"{path}: {error}; scripts/results.sh makes it") from error
+    _, records = sweep(path)
     layers, versions, reports = {}, {}, []
     for record in records:
         point, outcome = record["point"], record["outcome"]["kind"]

@@ -18,7 +18,7 @@ pub mod worker;
 pub use discovery::Located;
 pub use error::BackendError;
 pub use registry::{
-    DEFAULT_DEVICE, LibraryStatus, check, first_device, known, libraries, library, located, open,
+    DEFAULT_DEVICE, LibraryStatus, check, first_device, known, libraries, library, open,
     open_bootstrap,
 };
 pub use trial::{

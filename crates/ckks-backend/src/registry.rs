@@ -59,21 +59,6 @@ pub fn library(name: &str) -> Result<LibraryStatus, BackendError> {
     Ok(status(pinned, inspect(pinned, &Surroundings::current())))
 }
 
-/// Where the library of that name is.
-///
-/// # Errors
-/// [`BackendError::NotAvailable`] for an unknown name, and where something is missing: what it is,
-/// and what to do about it.
-pub fn located(name: &str) -> Result<Located, BackendError> {
-    if name == NATIVE {
-        return Ok(Located::Native);
-    }
-    let inspection = inspect(known(name)?, &Surroundings::current());
-    inspection
-        .located
-        .ok_or_else(|| not_available(name, inspection.missing.join("; ")))
-}
-
 /// The first device of a library, without looking at what is installed; `cpu` for an unknown one.
 pub fn first_device(name: &str) -> &'static str {
     let first = vendor::find(name).and_then(|pinned| pinned.devices.first());
@@ -100,8 +85,12 @@ pub fn check(name: &str, device: &str) -> Result<String, BackendError> {
             )),
         };
     }
-    let library = library(name)?;
-    let mut reasons = library.missing;
+    device_of(&library(name)?, device)
+}
+
+/// The device that a library has of that name, if nothing of the library is missing.
+fn device_of(library: &LibraryStatus, device: &str) -> Result<String, BackendError> {
+    let mut reasons = library.missing.clone();
     let device = match library.devices.first() {
         Some(first) if device == DEFAULT_DEVICE => first,
         _ => device,
@@ -115,7 +104,7 @@ pub fn check(name: &str, device: &str) -> Result<String, BackendError> {
     if reasons.is_empty() {
         return Ok(device.to_owned());
     }
-    Err(not_available(name, reasons.join("; ")))
+    Err(not_available(library.name, reasons.join("; ")))
 }
 
 /// Opens a backend by name, or by the path of a shared object of the C ABI or of a worker in
@@ -154,22 +143,30 @@ pub fn open_bootstrap(
     }
 }
 
-/// Where a library is, and how its worker is started.
+/// Where a library is, and how its worker is started. Looks at what is installed once: to look at a
+/// package of Python means to import it.
 fn worker(name: &str, device: &str) -> Result<(Located, WorkerCommand), BackendError> {
-    check(name, device)?;
     let path = path(name);
     let (located, notes) = match path {
-        Some(path) => (given(name, path)?, Vec::new()),
-        None if name == NATIVE => (Located::Native, Vec::new()),
+        Some(path) => {
+            check(name, device)?;
+            (given(name, path)?, Vec::new())
+        }
+        None if name == NATIVE => {
+            device_of(&native_status(), device)?;
+            (Located::Native, Vec::new())
+        }
         None => {
-            let inspection = inspect(known(name)?, &Surroundings::current());
-            let unproven = inspection.shim.filter(|shim| !shim.from_pin);
+            let pinned = known(name)?;
+            let inspection = inspect(pinned, &Surroundings::current());
+            let located = inspection.located.clone();
+            let library = status(pinned, inspection);
+            device_of(&library, device)?;
+            let missing = || not_available(name, library.missing.join("; "));
+            let located = located.ok_or_else(missing)?;
+            let unproven = library.shim.filter(|shim| !shim.from_pin);
             let notes =
                 unproven.map(|shim| format!("shim not known to be the pin's: {}", shim.origin));
-            let missing = inspection.missing.join("; ");
-            let located = inspection
-                .located
-                .ok_or_else(|| not_available(name, missing))?;
             (located, notes.into_iter().collect())
         }
     };

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 /// How often the worker is looked at.
 const TICK: Duration = Duration::from_millis(20);
+
 /// How a worker ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
