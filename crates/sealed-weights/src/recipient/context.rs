@@ -1,0 +1,73 @@
+//! What every wrapped key is bound to.
+
+use aws_lc_rs::digest;
+
+use crate::ids::{KeyId, ModelId};
+
+/// The encryption context: pairs of names and values, in this order, that a key management service
+/// checks on unwrapping, and that other recipients bind through [`WrapContext::digest`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrapContext {
+    model: String,
+    model_id: ModelId,
+    key_id: KeyId,
+}
+
+impl WrapContext {
+    /// For a key of a model.
+    #[must_use]
+    pub fn new(model: &str, model_id: ModelId, key_id: KeyId) -> WrapContext {
+        WrapContext {
+            model: model.to_owned(),
+            model_id,
+            key_id,
+        }
+    }
+
+    /// The key that is wrapped.
+    #[must_use]
+    pub fn key_id(&self) -> KeyId {
+        self.key_id
+    }
+
+    /// The model that the key belongs to.
+    #[must_use]
+    pub fn model_id(&self) -> ModelId {
+        self.model_id
+    }
+
+    /// `sealed-weights`, `model`, `model-id`, `key-id` with their values.
+    #[must_use]
+    pub fn pairs(&self) -> [(&'static str, String); 4] {
+        [
+            ("sealed-weights", "1".to_owned()),
+            ("model", self.model.clone()),
+            ("model-id", self.model_id.to_string()),
+            ("key-id", self.key_id.to_string()),
+        ]
+    }
+
+    /// SHA-256 of the pairs as lines `name=value\n`; no value holds a line end.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let text: String = self
+            .pairs()
+            .iter()
+            .map(|(name, value)| format!("{name}={value}\n"))
+            .collect();
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+        bytes
+    }
+
+    /// The names of the pairs in which two contexts differ.
+    #[must_use]
+    pub fn differences(&self, other: &WrapContext) -> Vec<&'static str> {
+        self.pairs()
+            .iter()
+            .zip(other.pairs())
+            .filter(|(one, two)| one.1 != two.1)
+            .map(|(one, _)| one.0)
+            .collect()
+    }
+}
