@@ -12,8 +12,8 @@ use ureq::http::header::{
 use ureq::http::{Response, Uri};
 use ureq::{Agent, Body};
 
+use crate::byte_source::{ByteSource, Sink};
 use crate::error::{TensorError, shown};
-use crate::header::{ByteSource, Sink};
 use crate::load::LoadOptions;
 use crate::redirect::{is_loopback, resolve, same_origin, shown_address};
 

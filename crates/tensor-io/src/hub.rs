@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use safetensors_header::{close_names, listing};
 use serde::Deserialize;
 use ureq::http::header::HeaderValue;
 
 use crate::error::{TensorError, shown};
-use crate::header::{close_names, listing};
 use crate::http::{HttpClient, RemoteFile, Target};
 use crate::load::LoadOptions;
 use crate::redirect::{is_loopback, parse_address, shown_address};

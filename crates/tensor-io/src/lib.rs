@@ -13,10 +13,10 @@
 
 mod atomic;
 #[cfg(feature = "sources")]
-mod dtype;
-mod error;
+mod byte_source;
 #[cfg(feature = "sources")]
-mod header;
+mod decoder;
+mod error;
 #[cfg(feature = "sources")]
 mod http;
 #[cfg(feature = "sources")]
@@ -35,14 +35,15 @@ mod regular;
 mod source;
 
 pub use atomic::{check_writable, write_atomically};
-#[cfg(feature = "sources")]
-pub use dtype::Dtype;
-pub use error::{HeaderDefect, NpyDefect, TensorError};
+pub use error::{NpyDefect, TensorError};
 #[cfg(feature = "sources")]
 pub use hub::{AccessToken, DEFAULT_HUB_ENDPOINT, HubConfig};
 #[cfg(feature = "sources")]
 pub use load::{LoadOptions, LoadedMatrix};
 pub use matrix::WeightMatrix;
 pub use npy::{InputBatch, read_npy, write_npy_f64};
+#[cfg(feature = "sources")]
+pub use safetensors_header::Dtype;
+pub use safetensors_header::HeaderDefect;
 #[cfg(feature = "sources")]
 pub use source::WeightSource;

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use crate::dtype::{Decoder, Dtype};
+use safetensors_header::{Dtype, TensorInfo};
+
+use crate::byte_source::{ByteSource, read_header};
+use crate::decoder::Decoder;
 use crate::error::{TensorError, shown};
-use crate::header::{ByteSource, Header, TensorInfo};
 use crate::http::{HttpClient, RemoteFile, Target};
 use crate::hub::{self, HubConfig};
 use crate::local::LocalFile;
@@ -94,7 +96,7 @@ impl WeightSource {
                 tensor,
             } => Box::new(hub::open(repo, revision, tensor.as_deref(), options)?),
         };
-        let header = Header::read(file.as_mut())?;
+        let header = read_header(file.as_mut())?;
         let location = file.location();
         let Some(name) = self.tensor() else {
             return Err(TensorError::MissingTensorName {
@@ -102,7 +104,13 @@ impl WeightSource {
                 listing: header.listing(),
             });
         };
-        let tensor = header.find(name, &location)?;
+        let tensor = header
+            .find(name)
+            .ok_or_else(|| TensorError::UnknownTensor {
+                location: location.clone(),
+                name: shown(name),
+                hint: header.hint(name),
+            })?;
         let (matrix, shape) = read_matrix(file.as_mut(), tensor, options)?;
         Ok(LoadedMatrix {
             matrix,

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::byte_source::{ByteSource, Sink};
 use crate::error::TensorError;
-use crate::header::{ByteSource, Sink};
 use crate::regular::open_regular;
 
 /// Bytes read at a time.
