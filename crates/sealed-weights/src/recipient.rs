@@ -6,12 +6,14 @@
 mod context;
 mod entry;
 pub mod key_file;
+mod keyring;
 pub(crate) mod local_wrap;
 
 use std::fmt;
 
 pub use context::WrapContext;
 pub use entry::{KeyFileEntry, RecipientEntry};
+pub use keyring::unwrap_any;
 
 use crate::error::KeyError;
 use crate::secret::ModelKey;

@@ -1,0 +1,66 @@
+//! New recipients for a model; its data stays as it is.
+
+use std::fs;
+
+use super::documents::write_new;
+use super::sealed::SealedModel;
+use super::staging::{lock_directory, sync_directory};
+use crate::error::SealError;
+use crate::recipient::{Recipient, RecipientEntry};
+use crate::recipients::{RECIPIENTS_NAME, Recipients, RecipientsFile};
+
+/// Which recipients a model has after rewrapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewrap {
+    /// Only the new ones.
+    Replace,
+    /// Those of before and the new ones.
+    Add,
+}
+
+/// Wraps the model key for new recipients and replaces the recipients section in one step.
+///
+/// A recipient who is dropped and has kept the model key can still read the data: to shut them
+/// out, rotate.
+///
+/// # Errors
+/// [`SealError::Key`] from the new recipients, [`SealError::Document`] for none or too many,
+/// [`crate::error::ModelError::Busy`], [`SealError::Io`]. The section is then as it was.
+pub fn rewrap(
+    model: &SealedModel,
+    mode: Rewrap,
+    recipients: &[Box<dyn Recipient>],
+) -> Result<Vec<RecipientEntry>, SealError> {
+    let directory = model.signed().directory();
+    let _lock = lock_directory(directory)?;
+    let old = model.signed().recipients();
+    let context = old.context();
+    let mut entries = match mode {
+        Rewrap::Replace => Vec::new(),
+        Rewrap::Add => old.recipients().recipients.clone(),
+    };
+    for recipient in recipients {
+        entries.push(recipient.wrap(model.key(), &context)?);
+    }
+    let path = directory.join(RECIPIENTS_NAME);
+    let section = Recipients {
+        recipients: entries.clone(),
+        ..old.recipients().clone()
+    };
+    let file =
+        RecipientsFile::write(section, model.key()).map_err(|defect| SealError::Document {
+            path: path.clone(),
+            defect,
+        })?;
+    // Outside the directory, where a leftover would be an unlisted file.
+    let staging = super::staging::Staging::beside(directory)?;
+    let temporary = staging.path().join(RECIPIENTS_NAME);
+    write_new(&temporary, file.text())?;
+    fs::rename(&temporary, &path).map_err(|source| SealError::Io {
+        action: "replace",
+        path: path.clone(),
+        source,
+    })?;
+    sync_directory(directory)?;
+    Ok(entries)
+}

@@ -1,0 +1,382 @@
+//! Sealing a model directory.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::documents::{read_manifest, write_new};
+use super::source::{self, SourceFile};
+use super::staging::{Staging, check_room, lock_directory, parent_of};
+use super::tensors::read_header;
+use crate::core_header::ChunkSize;
+use crate::error::{ModelError, SealError};
+use crate::ids::ModelId;
+use crate::manifest::{MANIFEST_NAME, Manifest, ManifestFile, SignedManifest};
+use crate::path::LogicalPath;
+use crate::plain::{PlainFile, PlainSource};
+use crate::recipient::{Recipient, WrapContext};
+use crate::recipients::{RECIPIENTS_NAME, Recipients, RecipientsFile};
+use crate::seal_file::{FileSettings, seal_file};
+use crate::secret::ModelKey;
+use crate::signing::PublisherKey;
+use crate::suite::Suite;
+use crate::work::Work;
+
+/// How to seal a model.
+#[derive(Debug, Clone)]
+pub struct SealOptions {
+    /// The model's name; by default that of the source.
+    pub model: Option<String>,
+    /// The version; by default 1, or one more than the model that is replaced.
+    pub version: Option<u64>,
+    /// The cipher suite.
+    pub suite: Suite,
+    /// Plaintext bytes of a chunk.
+    pub chunk_size: ChunkSize,
+    /// Leave the headers of safetensors files (names, shapes and types of tensors) readable.
+    pub public_header: bool,
+    /// Seal what symbolic links out of the directory lead to.
+    pub follow_links: bool,
+    /// Replace an older version of the same model at the destination.
+    pub replace: bool,
+    /// Wait until every byte is on the disk before the destination appears.
+    pub sync: bool,
+}
+
+impl Default for SealOptions {
+    fn default() -> SealOptions {
+        SealOptions {
+            model: None,
+            version: None,
+            suite: Suite::for_this_machine(),
+            chunk_size: ChunkSize::DEFAULT,
+            public_header: false,
+            follow_links: false,
+            replace: false,
+            sync: true,
+        }
+    }
+}
+
+/// A model that has been looked at and can be sealed.
+#[derive(Debug)]
+pub struct SealJob {
+    source: PathBuf,
+    destination: PathBuf,
+    options: SealOptions,
+    model: String,
+    model_id: ModelId,
+    version: u64,
+    replaced: Option<SignedManifest>,
+    files: Vec<SourceFile>,
+}
+
+impl SealJob {
+    /// Looks at everything that can be known before the work starts.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a source that cannot be sealed, a destination that exists or is too
+    /// small, a version that does not grow; [`SealError::Io`].
+    pub fn prepare(
+        source: &Path,
+        destination: &Path,
+        options: SealOptions,
+    ) -> Result<SealJob, SealError> {
+        let files = source::list(source, options.follow_links)?;
+        check_apart(source, destination)?;
+        let model = match &options.model {
+            Some(name) => name.clone(),
+            None => default_name(source),
+        };
+        let replaced = match fs::symlink_metadata(destination) {
+            Err(_) => None,
+            Ok(_) if options.replace => Some(read_manifest(destination)?),
+            Ok(_) => {
+                return Err(ModelError::Exists {
+                    path: destination.to_path_buf(),
+                }
+                .into());
+            }
+        };
+        let (model_id, version) = match &replaced {
+            None => (ModelId::random()?, options.version.unwrap_or(1)),
+            Some(old) => successor(old, &model, options.version)?,
+        };
+        // Header, padding and tables of each file, generously.
+        let needed = files
+            .iter()
+            .map(|f| f.stamp.length + f.stamp.length / 8192 + 8192)
+            .sum();
+        check_room(&parent_of(destination), needed)?;
+        Ok(SealJob {
+            source: source.to_path_buf(),
+            destination: destination.to_path_buf(),
+            options,
+            model,
+            model_id,
+            version,
+            replaced,
+            files,
+        })
+    }
+
+    /// Bytes of plaintext.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|f| f.stamp.length).sum()
+    }
+
+    /// Number of files.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The model's name.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The version that will be sealed.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Seals the model for `recipients`, signed by `publisher`. The destination appears whole or
+    /// not at all.
+    ///
+    /// # Errors
+    /// [`SealError`]; the destination is then as it was.
+    pub fn run(
+        self,
+        recipients: &[Box<dyn Recipient>],
+        publisher: &PublisherKey,
+        work: &Work<'_>,
+    ) -> Result<SignedManifest, SealError> {
+        let _lock = match &self.replaced {
+            Some(old) if old.publisher() != publisher.id() => {
+                return Err(ModelError::UntrustedPublisher {
+                    found: old.publisher().to_string(),
+                    trusted: publisher.id().to_string(),
+                }
+                .into());
+            }
+            Some(_) => Some(lock_directory(&self.destination)?),
+            None => None,
+        };
+        let key = ModelKey::random()?;
+        let staging = Staging::beside(&self.destination)?;
+        // Before the long work: a recipient that refuses is known at once.
+        write_recipients(staging.path(), &self.model, self.model_id, &key, recipients)?;
+        let settings = FileSettings {
+            key: &key,
+            model_id: self.model_id,
+            suite: self.options.suite,
+            chunk_size: self.options.chunk_size,
+            sync: self.options.sync,
+        };
+        let mut listed = Vec::with_capacity(self.files.len());
+        for file in &self.files {
+            let plain = PlainFile::open(&file.path, file.stamp)?;
+            let public_bytes = self.public_bytes(file, &plain)?;
+            listed.push(seal_into(
+                staging.path(),
+                &settings,
+                file.logical.clone(),
+                &plain,
+                public_bytes,
+                work,
+            )?);
+        }
+        self.check_source()?;
+        let signed = write_manifest(
+            staging.path(),
+            Manifest {
+                model: self.model.clone(),
+                model_id: self.model_id,
+                version: self.version,
+                created: now(),
+                key_id: key.id(self.model_id),
+                files: listed,
+            },
+            &key,
+            publisher,
+        )?;
+        if self.replaced.is_some() {
+            staging.publish_over()?;
+        } else {
+            staging.publish_new()?;
+        }
+        Ok(signed)
+    }
+
+    /// The length of the header to leave readable; refuses what only pretends to be safetensors.
+    fn public_bytes(&self, file: &SourceFile, plain: &PlainFile) -> Result<u32, SealError> {
+        if !file.logical.is_safetensors() {
+            return Ok(0);
+        }
+        let (_, bytes) = read_header(plain, &file.logical)?;
+        Ok(if self.options.public_header {
+            bytes as u32
+        } else {
+            0
+        })
+    }
+
+    /// Compares the source with what it was at first: another writer would leave a model whose
+    /// files do not belong together.
+    fn check_source(&self) -> Result<(), SealError> {
+        let now = source::list(&self.source, self.options.follow_links)?;
+        let what = if now.len() != self.files.len() {
+            format!(
+                "it had {} files and now has {}",
+                self.files.len(),
+                now.len()
+            )
+        } else if let Some((_, changed)) =
+            self.files.iter().zip(&now).find(|(then, now)| then != now)
+        {
+            format!("{} is another file now", changed.logical)
+        } else {
+            return Ok(());
+        };
+        Err(ModelError::DirectoryChanged {
+            path: self.source.clone(),
+            what,
+        }
+        .into())
+    }
+}
+
+/// Seals one file below a directory.
+pub(super) fn seal_into(
+    directory: &Path,
+    settings: &FileSettings<'_>,
+    logical: LogicalPath,
+    source: &dyn PlainSource,
+    public_bytes: u32,
+    work: &Work<'_>,
+) -> Result<ManifestFile, SealError> {
+    let path = logical.sealed_under(directory);
+    let failed = |source| SealError::Io {
+        action: "create",
+        path: path.clone(),
+        source,
+    };
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    let destination = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .map_err(failed)?;
+    seal_file(
+        settings,
+        logical,
+        source,
+        public_bytes,
+        &destination,
+        &path,
+        work,
+    )
+}
+
+/// Wraps the key for everyone and writes the recipients section.
+pub(super) fn write_recipients(
+    directory: &Path,
+    model: &str,
+    model_id: ModelId,
+    key: &ModelKey,
+    recipients: &[Box<dyn Recipient>],
+) -> Result<(), SealError> {
+    let context = WrapContext::new(model, model_id, key.id(model_id));
+    let entries = recipients
+        .iter()
+        .map(|recipient| recipient.wrap(key, &context))
+        .collect::<Result<_, _>>()?;
+    let path = directory.join(RECIPIENTS_NAME);
+    let section = Recipients {
+        model: model.to_owned(),
+        model_id,
+        key_id: key.id(model_id),
+        recipients: entries,
+    };
+    match RecipientsFile::write(section, key) {
+        Ok(file) => write_new(&path, file.text()),
+        Err(defect) => Err(SealError::Document { path, defect }),
+    }
+}
+
+/// Signs and writes the manifest.
+pub(super) fn write_manifest(
+    directory: &Path,
+    manifest: Manifest,
+    key: &ModelKey,
+    publisher: &PublisherKey,
+) -> Result<SignedManifest, SealError> {
+    let path = directory.join(MANIFEST_NAME);
+    match SignedManifest::sign(manifest, key, publisher) {
+        Ok(signed) => write_new(&path, signed.text()).map(|()| signed),
+        Err(defect) => Err(SealError::Document { path, defect }),
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |elapsed| elapsed.as_secs())
+}
+
+fn successor(
+    old: &SignedManifest,
+    model: &str,
+    version: Option<u64>,
+) -> Result<(ModelId, u64), ModelError> {
+    let old = old.manifest();
+    if old.model != model {
+        return Err(ModelError::ContextDiffers {
+            fields: format!("model ('{}' is there, '{model}' is new)", old.model),
+        });
+    }
+    let next = old.version.saturating_add(1);
+    match version {
+        Some(wanted) if wanted < next => Err(ModelError::OldVersion {
+            found: wanted,
+            wanted: next,
+        }),
+        wanted => Ok((old.model_id, wanted.unwrap_or(next))),
+    }
+}
+
+/// Refuses a destination inside the source: it would be sealed into itself.
+fn check_apart(source: &Path, destination: &Path) -> Result<(), SealError> {
+    let parent = parent_of(destination);
+    let look = |path: &Path| {
+        fs::canonicalize(path).map_err(|source| SealError::Io {
+            action: "look at",
+            path: path.to_path_buf(),
+            source,
+        })
+    };
+    let (source, parent) = (look(source)?, look(&parent)?);
+    if source.is_dir() && parent.starts_with(&source) {
+        return Err(ModelError::BadName {
+            path: destination.to_path_buf(),
+            reason: "it lies inside the directory to be sealed; choose a place outside".to_owned(),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+fn default_name(source: &Path) -> String {
+    fs::canonicalize(source)
+        .ok()
+        .as_deref()
+        .and_then(Path::file_name)
+        .map_or_else(|| "model".to_owned(), |n| n.to_string_lossy().into_owned())
+}

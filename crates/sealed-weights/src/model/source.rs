@@ -1,0 +1,149 @@
+//! The files of a plaintext model directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{ModelError, SealError};
+use crate::path::LogicalPath;
+use crate::plain::Stamp;
+
+/// One file to be sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SourceFile {
+    pub(crate) logical: LogicalPath,
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: Stamp,
+}
+
+/// Lists a directory's files, or the one file, sorted by logical path.
+pub(crate) fn list(source: &Path, follow_links: bool) -> Result<Vec<SourceFile>, SealError> {
+    let metadata = fs::metadata(source).map_err(|e| look_failed(source, e))?;
+    let mut files = Vec::new();
+    if metadata.is_dir() {
+        let root = fs::canonicalize(source).map_err(|e| look_failed(source, e))?;
+        let mut walk = Walk {
+            root: &root,
+            follow_links,
+            above: vec![root.clone()],
+            files: &mut files,
+        };
+        walk.directory(source, "")?;
+    } else if metadata.is_file() {
+        let name = source.file_name().unwrap_or_default();
+        files.push(SourceFile {
+            logical: logical(source, name.to_str().ok_or_else(|| not_text(source))?)?,
+            path: source.to_path_buf(),
+            stamp: Stamp::of(&metadata),
+        });
+    } else {
+        return Err(ModelError::SpecialFile {
+            path: source.to_path_buf(),
+        }
+        .into());
+    }
+    if files.is_empty() {
+        return Err(ModelError::Empty {
+            path: source.to_path_buf(),
+        }
+        .into());
+    }
+    files.sort_by(|a, b| a.logical.cmp(&b.logical));
+    Ok(files)
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    follow_links: bool,
+    /// Resolved directories from the root to here, to end loops of links.
+    above: Vec<PathBuf>,
+    files: &'a mut Vec<SourceFile>,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, directory: &Path, prefix: &str) -> Result<(), SealError> {
+        let entries = fs::read_dir(directory).map_err(|e| SealError::Io {
+            action: "list",
+            path: directory.to_path_buf(),
+            source: e,
+        })?;
+        for entry in entries {
+            let entry = entry.map_err(|e| look_failed(directory, e))?;
+            let path = entry.path();
+            let name = entry.file_name();
+            let name = name.to_str().ok_or_else(|| not_text(&path))?;
+            self.entry(&path, &format!("{prefix}{name}"))?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: &Path, name: &str) -> Result<(), SealError> {
+        let mut metadata = fs::symlink_metadata(path).map_err(|e| look_failed(path, e))?;
+        let mut resolved = None;
+        if metadata.is_symlink() {
+            let target = fs::canonicalize(path).map_err(|e| look_failed(path, e))?;
+            if !self.follow_links && !target.starts_with(self.root) {
+                return Err(ModelError::OutsideLink {
+                    path: path.to_path_buf(),
+                    target,
+                }
+                .into());
+            }
+            metadata = fs::metadata(path).map_err(|e| look_failed(path, e))?;
+            resolved = Some(target);
+        }
+        if metadata.is_dir() {
+            let resolved = match resolved {
+                Some(target) => target,
+                None => fs::canonicalize(path).map_err(|e| look_failed(path, e))?,
+            };
+            if self.above.contains(&resolved) {
+                return Err(ModelError::BadName {
+                    path: path.to_path_buf(),
+                    reason: "it is a link to a directory above it".to_owned(),
+                }
+                .into());
+            }
+            self.above.push(resolved);
+            self.directory(path, &format!("{name}/"))?;
+            self.above.pop();
+        } else if metadata.is_file() {
+            self.files.push(SourceFile {
+                logical: logical(path, name)?,
+                path: path.to_path_buf(),
+                stamp: Stamp::of(&metadata),
+            });
+        } else {
+            return Err(ModelError::SpecialFile {
+                path: path.to_path_buf(),
+            }
+            .into());
+        }
+        Ok(())
+    }
+}
+
+fn logical(path: &Path, name: &str) -> Result<LogicalPath, SealError> {
+    name.parse().map_err(|reason| {
+        ModelError::BadName {
+            path: path.to_path_buf(),
+            reason,
+        }
+        .into()
+    })
+}
+
+fn not_text(path: &Path) -> SealError {
+    ModelError::BadName {
+        path: path.to_path_buf(),
+        reason: "its name is not UTF-8".to_owned(),
+    }
+    .into()
+}
+
+fn look_failed(path: &Path, source: std::io::Error) -> SealError {
+    SealError::Io {
+        action: "look at",
+        path: path.to_path_buf(),
+        source,
+    }
+}
