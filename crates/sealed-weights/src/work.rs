@@ -62,6 +62,9 @@ impl Work<'_> {
         scratch: impl Fn() -> S + Sync,
         step: impl Fn(T, &mut S) -> Result<u64, SealError> + Sync,
     ) -> Result<(), SealError> {
+        // A small file is not worth a thread for each processor.
+        let most = items.size_hint().1.unwrap_or(usize::MAX).max(1);
+        let threads = self.threads.get().min(most);
         let items = Mutex::new(items.enumerate());
         let stop = AtomicBool::new(false);
         let work = || {
@@ -82,7 +85,7 @@ impl Work<'_> {
             None
         };
         let failures = thread::scope(|scope| {
-            let others: Vec<_> = (1..self.threads.get()).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let mut failures = vec![Ok(work())];
             failures.extend(others.into_iter().map(|thread| thread.join()));
             failures
