@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 secret=ckks-secret
 # The untrusted side. Crates that do not exist yet are skipped, and named.
-untrusted=(ckks safetensors-header tensor-io ckks-linear ckks-cuda ckks-server)
+untrusted=(ckks safetensors-header sealed-weights tensor-io ckks-linear ckks-cuda ckks-server)
 # A crate that holds both sides, and so must be found to depend on the secret crate.
 both_sides=ckks-backend
 
