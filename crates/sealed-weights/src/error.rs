@@ -425,6 +425,12 @@ pub enum KeyError {
         /// The recipients.
         recipients: String,
     },
+    /// Several identities were tried and all failed.
+    #[error("none of the keys given opens the model:{reasons}")]
+    NoneOpened {
+        /// The reasons, a line each.
+        reasons: String,
+    },
     /// An unwrapped key is not the model's.
     #[error(
         "{who} gave a key that is not the model's (key id {found}, expected {expected}); the \

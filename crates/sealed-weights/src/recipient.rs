@@ -6,14 +6,23 @@
 mod context;
 mod entry;
 pub mod key_file;
-mod keyring;
+pub mod keyring;
 pub(crate) mod local_wrap;
+pub mod options;
+pub mod passphrase;
+mod secret_source;
+pub mod spec;
 
 use std::fmt;
 
 pub use context::WrapContext;
-pub use entry::{KeyFileEntry, RecipientEntry};
+pub use entry::{
+    AgeEntry, AwsKmsEntry, KeyFileEntry, PassphraseEntry, Pkcs11Entry, RecipientEntry, VaultEntry,
+};
 pub use keyring::unwrap_any;
+pub use options::Options;
+pub use secret_source::SecretSource;
+pub use spec::{parse_identity, parse_recipient};
 
 use crate::error::KeyError;
 use crate::secret::ModelKey;

@@ -1,12 +1,14 @@
 //! What every wrapped key is bound to.
 
 use aws_lc_rs::digest;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{KeyId, ModelId};
 
 /// The encryption context: pairs of names and values, in this order, that a key management service
 /// checks on unwrapping, and that other recipients bind through [`WrapContext::digest`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WrapContext {
     model: String,
     model_id: ModelId,

@@ -1,0 +1,7 @@
+//! Recipients and identities: the kinds, their texts, and what they answer when something is wrong.
+
+mod common;
+mod key_file;
+mod keyring;
+mod passphrase;
+mod spec;
