@@ -1,9 +1,10 @@
 //! The report of `bootstrap`.
 
 use crate::gate::{Errors, Gate};
-use crate::host::Host;
-use crate::report::{Build, Verdict};
-use crate::statistics::Summary;
+use crate::report::Verdict;
+use bench_report::host::Host;
+use bench_report::program::Build;
+use bench_report::statistics::Summary;
 use ckks_backend::MemoryUse;
 use ckks_backend::worker::bootstrap::BootstrapDescription;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The cost model's figures of this machine, measured once and kept.
 
-use crate::host::Host;
+use bench_report::host::Host;
 use ckks_backend::{BackendError, Calibration, native};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn load_or_measure(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         kernels: native::kernels(),
         cpu: host.cpu_model.clone(),
-        profile: env!("CKKS_BENCH_PROFILE").to_owned(),
+        profile: bench_report::build!().profile,
         calibration: Calibration::default(),
     };
     let kept = path

@@ -131,7 +131,7 @@ pub struct SpecArgs {
     pub threads: Option<usize>,
 
     /// Bandwidth between client and server, for --plan auto: 10Gbit/s, 100Mbit/s, 1GB/s
-    #[arg(long, value_name = "RATE", default_value = "10Gbit/s", value_parser = crate::units::parse_rate)]
+    #[arg(long, value_name = "RATE", default_value = "10Gbit/s", value_parser = bench_report::units::parse_rate)]
     pub link: f64,
 
     /// Evaluations that share the evaluation keys or W·A, for --plan auto

@@ -20,10 +20,10 @@ pub use plan::{LayerPlan, PLAN_SCHEMA, PlanDocument};
 use crate::calibration;
 use crate::cli::{Cli, Command};
 use crate::error::{BenchError, Outcome};
-use crate::host::Host;
 use crate::interrupt::Interrupt;
 use crate::open::{self, Opener};
 use crate::options::RunOptions;
+use bench_report::host::Host;
 use ckks_backend::{Calibration, TrialSpec};
 use std::io::{ErrorKind, Write};
 

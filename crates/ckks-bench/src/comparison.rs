@@ -1,7 +1,7 @@
 //! Two reports side by side.
 
 use crate::report::{Configuration, Report, Stage, Verdict};
-use crate::statistics::Summary;
+use bench_report::statistics::Summary;
 use serde::{Deserialize, Serialize};
 
 mod differences;

@@ -1,5 +1,6 @@
 //! What ends the program, and with which exit code.
 
+use bench_report::output::SameFile;
 use ckks_backend::BackendError;
 use ckks_backend::shim::ShimError;
 use ckks_backend::worker::serve::ServeError;
@@ -53,6 +54,12 @@ impl BenchError {
             BenchError::Shim(ShimError::Compiler { .. }) => 1,
             _ => 2,
         }
+    }
+}
+
+impl From<SameFile> for BenchError {
+    fn from(error: SameFile) -> BenchError {
+        BenchError::usage(error.to_string())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Memory: what a run may use, and the refusal of one that needs more.
 
 use crate::error::BenchError;
-use crate::units;
+use bench_report::units;
 use std::fs;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 

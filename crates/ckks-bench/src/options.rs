@@ -1,14 +1,14 @@
 //! The options of `run` and `plan`, validated once.
 
 use crate::cli::{RunArgs, SpecArgs};
-use crate::distinct::check_distinct;
 use crate::error::BenchError;
 use crate::gate::Gate;
-use crate::host;
 use crate::inputs::Inputs;
 use crate::memory::Available;
 use crate::shape::Shape;
-use crate::units::plural;
+use bench_report::host;
+use bench_report::output::check_distinct;
+use bench_report::units::plural;
 use ckks_backend::{Calibration, Circumstances, TrialSpec};
 use std::path::PathBuf;
 use tensor_io::{

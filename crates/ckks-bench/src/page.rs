@@ -1,100 +1,45 @@
-//! Pages, tables and pictures from reports and sweeps.
+//! The page of reports and sweeps.
 //!
 //! Nothing here looks at the machine or the clock: every number comes from the JSON.
 //!
 //! * [`Inputs`] reads reports and sweeps;
-//! * [`Page`] is all that there is to show, independent of a format;
-//! * [`Page::html`], [`Page::markdown`], [`Page::pictures`] and [`csv`] write it down.
+//! * [`page`] makes all that there is to show of them, independent of a format;
+//! * [`csv`] writes their numbers down.
 
+mod content;
 mod crossover;
 mod csv;
 mod error;
-mod html;
 mod input;
-mod markdown;
 mod measurement;
-mod plot;
-mod section;
 mod sections;
 mod series;
-mod table;
 
 pub use csv::csv;
 pub use error::PageError;
 pub use input::Inputs;
 pub use measurement::{Failure, Measurement, Setting, Source};
-pub use plot::Figure;
-pub use section::Section;
-pub use table::{Cell, Column, Table};
 
 use crate::report::Verdict;
-use crate::units::plural;
-use section::Content;
-use serde::Serialize;
+use bench_report::units::plural;
+use bench_report::{Page, ReportError, Status, StatusKind};
+use content::Content;
 
-/// Everything that there is to show.
-#[derive(Clone, Debug, Serialize)]
-pub struct Page {
-    /// Heading.
-    pub title: String,
-    /// Whether all passed, in a sentence.
-    pub verdict: String,
-    /// `passed`, `rejected`, `partial` or `empty`.
-    pub verdict_kind: &'static str,
-    /// Inputs with something missing, in words.
-    pub partial: Vec<String>,
-    /// The parts in order.
-    pub sections: Vec<Section>,
+/// Puts everything together and draws the plots.
+///
+/// # Errors
+/// [`ReportError::Draw`] where a plot cannot be drawn.
+pub fn page(inputs: &Inputs, title: &str) -> Result<Page, ReportError> {
+    let content = Content::new(inputs.measurements.clone(), inputs.reports.clone());
+    Ok(Page {
+        title: title.to_owned(),
+        status: Some(status(inputs)),
+        partial: inputs.partial.clone(),
+        sections: sections::all(&content)?,
+    })
 }
 
-/// A picture of a plot.
-#[derive(Clone, Debug)]
-pub struct Picture {
-    /// Name of the file: letters, digits, hyphens, `.png`.
-    pub name: String,
-    /// Content of the file.
-    pub png: Vec<u8>,
-}
-
-impl Page {
-    /// Puts everything together and draws the plots.
-    ///
-    /// # Errors
-    /// [`PageError::Draw`] where a plot cannot be drawn.
-    pub fn new(inputs: &Inputs, title: &str) -> Result<Page, PageError> {
-        let content = Content::new(inputs.measurements.clone(), inputs.reports.clone());
-        let (verdict_kind, verdict) = verdict(inputs);
-        Ok(Page {
-            title: title.to_owned(),
-            verdict,
-            verdict_kind,
-            partial: inputs.partial.clone(),
-            sections: sections::all(&content)?,
-        })
-    }
-
-    /// All plots.
-    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
-        self.sections.iter().flat_map(|section| &section.figures)
-    }
-
-    /// All plots as PNG files.
-    ///
-    /// # Errors
-    /// [`PageError::Draw`].
-    pub fn pictures(&self) -> Result<Vec<Picture>, PageError> {
-        self.figures()
-            .map(|figure| {
-                Ok(Picture {
-                    name: format!("{}.png", figure.id),
-                    png: plot::png(figure)?,
-                })
-            })
-            .collect()
-    }
-}
-
-fn verdict(inputs: &Inputs) -> (&'static str, String) {
+fn status(inputs: &Inputs) -> Status {
     let of = |verdict: Option<Verdict>| {
         let all = inputs.measurements.iter();
         all.filter(|m| m.verdict == verdict).count()
@@ -108,7 +53,10 @@ fn verdict(inputs: &Inputs) -> (&'static str, String) {
     ]
     .map(of);
     if total == 0 {
-        return ("empty", "The inputs hold no measurement.".to_owned());
+        return Status {
+            kind: StatusKind::Empty,
+            text: "The inputs hold no measurement.".to_owned(),
+        };
     }
     let mut parts = vec![format!(
         "{passed} of {} passed",
@@ -124,11 +72,14 @@ fn verdict(inputs: &Inputs) -> (&'static str, String) {
         }
     }
     let kind = if rejected + failed > 0 {
-        "rejected"
+        StatusKind::Rejected
     } else if incomplete > 0 || !inputs.partial.is_empty() {
-        "partial"
+        StatusKind::Partial
     } else {
-        "passed"
+        StatusKind::Passed
     };
-    (kind, format!("{}.", parts.join(", ")))
+    Status {
+        kind,
+        text: format!("{}.", parts.join(", ")),
+    }
 }

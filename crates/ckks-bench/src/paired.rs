@@ -14,8 +14,8 @@ pub use ratios::{Interval, Ratios};
 pub use side::{Plan, SharedOpener, SideReport, Timing, measure};
 
 use crate::gate::Gate;
-use crate::host::Host;
-use crate::report::Build;
+use bench_report::host::Host;
+use bench_report::program::Build;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format.

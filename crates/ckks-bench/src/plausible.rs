@@ -62,8 +62,8 @@ fn check(configuration: &Configuration) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::report::{Stage, StageSummary, Throughput};
-    use crate::statistics::Summary;
     use crate::trial::refused;
+    use bench_report::statistics::Summary;
 
     fn passed(seconds: [f64; 3]) -> Configuration {
         let [min_seconds, median_seconds, max_seconds] = seconds;

@@ -5,9 +5,10 @@
 use crate::cold::Cold;
 use crate::gate::{ErrorSummary, Errors, Gate, Worst};
 use crate::histogram::Histogram;
-use crate::host::Host;
-use crate::statistics::Summary;
 use crate::streaming::Streaming;
+use bench_report::host::Host;
+use bench_report::program::Build;
+use bench_report::statistics::Summary;
 use ckks_backend::{
     Calibration, Circumstances, Description, KeyReport, Phase, Predicted, PrepareReport,
 };
@@ -52,35 +53,6 @@ impl Report {
         self.configurations
             .iter()
             .any(|c| c.verdict == Verdict::Rejected)
-    }
-}
-
-/// What the program was built from.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Build {
-    /// Version of `ckks-bench` and of the crates in its workspace.
-    pub version: String,
-    /// Git commit; `None` for a build outside a git repository.
-    pub commit: Option<String>,
-    /// Whether the sources differed from the commit; `None` where there is no commit.
-    pub dirty: Option<bool>,
-    /// Target triple.
-    pub target: String,
-    /// `release` or `debug`.
-    pub profile: String,
-}
-
-impl Build {
-    /// Of this program.
-    #[must_use]
-    pub fn current() -> Build {
-        Build {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: option_env!("CKKS_BENCH_COMMIT").map(str::to_owned),
-            dirty: option_env!("CKKS_BENCH_DIRTY").and_then(|flag| flag.parse().ok()),
-            target: env!("CKKS_BENCH_TARGET").to_owned(),
-            profile: env!("CKKS_BENCH_PROFILE").to_owned(),
-        }
     }
 }
 

@@ -9,8 +9,8 @@ use crate::reference;
 use crate::report::{
     Bytes, Configuration, Rejection, Stage, StageDuration, Throughput, Trial, Verdict,
 };
-use crate::statistics::Summary;
 use crate::trial::summary::{stage_summaries, throughput};
+use bench_report::statistics::Summary;
 use ckks_backend::{
     Backend, BackendError, EvaluationReport, MemoryUse, ParameterReport, Phase, Predicted,
     PrepareReport,

@@ -4,7 +4,7 @@
 
 mod program;
 
-use ckks_bench::page::{Inputs, Page};
+use ckks_bench::page::{self, Inputs};
 use program::program;
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn a_sweep_that_is_cut_off_is_partial() {
     let cut = &SWEEP[..SWEEP.len() - 50];
     let mut inputs = Inputs::default();
     inputs.add(Path::new("cut.jsonl"), cut.as_bytes()).unwrap();
-    let page = Page::new(&inputs, "Title").unwrap();
+    let page = page::page(&inputs, "Title").unwrap();
     assert_eq!(
         page.partial,
         ["cut.jsonl: the sweep's last line is cut off"]

@@ -5,10 +5,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
-#[path = "common/dom.rs"]
+#[path = "../../bench-report/tests/common/dom.rs"]
 mod dom;
 
-use ckks_bench::page::{Inputs, Page, csv};
+use bench_report::{Page, StatusKind};
+use ckks_bench::page::{self, Inputs, csv};
 use dom::{Node, ReadTable, parse};
 use resvg::tiny_skia::Pixmap;
 use serde_json::Value;
@@ -26,7 +27,7 @@ fn inputs(files: &[(&str, &str)]) -> Inputs {
 }
 
 fn page(files: &[(&str, &str)]) -> Page {
-    Page::new(&inputs(files), "A title & more").unwrap()
+    page::page(&inputs(files), "A title & more").unwrap()
 }
 
 fn sweep() -> [(&'static str, &'static str); 1] {
@@ -322,7 +323,7 @@ fn markdown_has_the_numbers_of_the_html() {
 fn rejected_points_have_no_duration_anywhere() {
     assert!(SWEEP.contains("777.125"));
     let inputs = inputs(&sweep());
-    let page = Page::new(&inputs, "Title").unwrap();
+    let page = page::page(&inputs, "Title").unwrap();
     let html = page.html().unwrap();
     let outputs = [html.clone(), page.markdown(), csv(&inputs).unwrap()];
     for output in &outputs {
@@ -542,7 +543,9 @@ fn empty_reports_make_a_page() {
     let text = report.to_string();
     let files = [("empty.json", text.as_str())];
     let page = page(&files);
-    assert_eq!(page.verdict, "The inputs hold no measurement.");
+    let status = page.status.clone().unwrap();
+    assert_eq!(status.kind, StatusKind::Empty);
+    assert_eq!(status.text, "The inputs hold no measurement.");
     assert_eq!(
         page.partial,
         ["empty.json: interrupted after 0 of 1 configurations"]
@@ -559,9 +562,10 @@ fn empty_reports_make_a_page() {
 #[test]
 fn verdicts_are_counted() {
     let page = page(&sweep());
-    assert_eq!(page.verdict_kind, "rejected");
+    let status = page.status.unwrap();
+    assert_eq!(status.kind, StatusKind::Rejected);
     assert_eq!(
-        page.verdict,
+        status.text,
         "10 of 12 measurements passed, 1 rejected, 1 failed without a report."
     );
 }

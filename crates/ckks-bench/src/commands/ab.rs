@@ -5,7 +5,6 @@ use super::print;
 use crate::cli::{MAX_TRIALS, SpecArgs, up_to, zero_up_to};
 use crate::error::{BenchError, Outcome};
 use crate::gate::Gate;
-use crate::host::{self, Host};
 use crate::interrupt::Interrupt;
 use crate::memory::{self, Available};
 use crate::options::plan_specs;
@@ -13,8 +12,9 @@ use crate::paired::{
     PairedReport, Plan, Ratios, Round, SCHEMA, SharedOpener, SideReport, Timing, measure,
 };
 use crate::progress::Progress;
-use crate::report::{Build, Verdict};
+use crate::report::Verdict;
 use crate::tables;
+use bench_report::host::{self, Host};
 use ckks_backend::BackendError;
 use clap::parser::ValueSource;
 use clap::{Args, FromArgMatches};
@@ -112,7 +112,7 @@ pub fn ab(
         partial,
         date: format!("{date:.0}"),
         command_line,
-        build: Build::current(),
+        build: bench_report::build!(),
         host,
         d_in: a.spec.d_in,
         d_out: a.spec.d_out,

@@ -7,8 +7,9 @@ use crate::cli::{self, MAX_THREADS, MAX_TRIALS};
 use crate::error::{BenchError, Outcome};
 use crate::gate::{Gate, compare};
 use crate::memory::Available;
-use crate::report::{Build, Verdict};
-use crate::{host, synthetic, tables};
+use crate::report::Verdict;
+use crate::{synthetic, tables};
+use bench_report::host;
 use ckks_backend::worker::bootstrap::{BootstrapSpec, Bootstrapper};
 use ckks_backend::{BackendError, open_bootstrap};
 use clap::Args;
@@ -84,7 +85,7 @@ pub fn bootstrap(
         schema: SCHEMA.to_owned(),
         date: format!("{:.0}", Timestamp::now()),
         command_line,
-        build: Build::current(),
+        build: bench_report::build!(),
         host: host::Host::current(),
         library: args.lib.clone(),
         gate: Gate {

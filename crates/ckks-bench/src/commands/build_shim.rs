@@ -61,7 +61,7 @@ pub(super) fn build_shim(args: &BuildShimArgs, out: &mut dyn Write) -> Result<Ou
         ("sha256", built.sha256.clone()),
         ("headers", built.headers.summary()),
     ];
-    let mut text = crate::tables::facts(rows);
+    let mut text = bench_report::terminal::facts(rows);
     for complaint in built.headers.complaints() {
         text.push_str(&format!("warning: {complaint}\n"));
     }

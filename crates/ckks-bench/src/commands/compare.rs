@@ -3,9 +3,9 @@
 use super::document::{check_json, write_json};
 use super::print;
 use crate::comparison::{blocking, compare as side_by_side};
-use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
 use crate::{load, tables};
+use bench_report::output::check_distinct;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;

@@ -3,10 +3,10 @@
 use super::document::{check_json, write_json};
 use super::print;
 use crate::cost::{Costs, Prices, SCHEMA, of_budget, of_report};
-use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
 use crate::model::{self, Budget};
 use crate::{load, tables};
+use bench_report::output::check_distinct;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;

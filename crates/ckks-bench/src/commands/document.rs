@@ -1,9 +1,10 @@
 //! JSON files.
 
 use crate::error::BenchError;
+use bench_report::output;
 use serde::Serialize;
 use std::path::Path;
-use tensor_io::{check_writable, write_atomically};
+use tensor_io::check_writable;
 
 /// Checks, before any work, that the file given to `--json` can be written.
 pub(super) fn check_json(path: Option<&Path>) -> Result<(), BenchError> {
@@ -16,11 +17,7 @@ pub(super) fn check_json(path: Option<&Path>) -> Result<(), BenchError> {
 
 /// Writes the value to the file given to `--json`, whole or not at all.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), BenchError> {
-    write_atomically(path, |file| {
-        serde_json::to_writer_pretty(&mut *file, value)?;
-        writeln!(file)
-    })
-    .map_err(|source| BenchError::File {
+    output::write_json(path, value).map_err(|source| BenchError::File {
         flag: "--json",
         source,
     })

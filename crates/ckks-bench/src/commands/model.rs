@@ -3,10 +3,8 @@
 use super::document::{check_json, write_json};
 use super::print;
 use crate::cli::{MAX_BATCH, MAX_THREADS, MAX_TRIALS, MaskDelivery, Plan, gate, up_to, zero_up_to};
-use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
 use crate::gate::Gate;
-use crate::host::{self, Host};
 use crate::interrupt::Interrupt;
 use crate::memory::Available;
 use crate::model::{
@@ -15,8 +13,10 @@ use crate::model::{
 };
 use crate::open::Opener;
 use crate::progress::Progress;
-use crate::report::{Build, Verdict};
+use crate::report::Verdict;
 use crate::tables;
+use bench_report::host::{self, Host};
+use bench_report::output::check_distinct;
 use ckks_backend::{Circumstances, TrialSpec};
 use clap::Args;
 use jiff::Timestamp;
@@ -85,7 +85,7 @@ pub struct ModelArgs {
     pub seed: u64,
 
     /// Bandwidth between client and server, for --plan auto: 10Gbit/s, 100Mbit/s, 1GB/s
-    #[arg(long, value_name = "RATE", default_value = "10Gbit/s", value_parser = crate::units::parse_rate)]
+    #[arg(long, value_name = "RATE", default_value = "10Gbit/s", value_parser = bench_report::units::parse_rate)]
     pub link: f64,
 
     /// Evaluations that share the evaluation keys or W·A, for --plan auto
@@ -170,7 +170,7 @@ pub fn model(
         partial: interrupt.is_set(),
         date: format!("{date:.0}"),
         command_line,
-        build: Build::current(),
+        build: bench_report::build!(),
         host,
         settings,
         weights: description.weights(),

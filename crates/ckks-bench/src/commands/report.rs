@@ -1,9 +1,9 @@
 //! `ckks-bench report`.
 
 use super::print;
-use crate::distinct::check_distinct;
 use crate::error::{BenchError, Outcome};
-use crate::page::{self, Inputs, Page, PageError};
+use crate::page::{self, Inputs};
+use bench_report::output::check_distinct;
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, BenchEr
     for path in &args.inputs {
         inputs.read(path).map_err(usage)?;
     }
-    let page = Page::new(&inputs, &args.title).map_err(usage)?;
+    let page = page::page(&inputs, &args.title).map_err(usage)?;
     if let Some(path) = &args.html {
         write("--html", path, page.html().map_err(usage)?.as_bytes())?;
     }
@@ -95,11 +95,13 @@ pub fn report(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, BenchEr
             write("--png", &folder.join(picture.name), &picture.png)?;
         }
     }
-    print(out, &format!("{}\n", page.verdict))?;
+    if let Some(status) = &page.status {
+        print(out, &format!("{}\n", status.text))?;
+    }
     Ok(Outcome::Passed)
 }
 
-fn usage(error: PageError) -> BenchError {
+fn usage(error: impl std::fmt::Display) -> BenchError {
     BenchError::usage(error.to_string())
 }
 

@@ -4,16 +4,16 @@ use super::document::write_json;
 use super::print;
 use crate::cold::Cold;
 use crate::error::{BenchError, Outcome};
-use crate::host::{self, Host};
 use crate::interrupt::Interrupt;
 use crate::memory::{self, Available};
 use crate::open::Opener;
 use crate::options::RunOptions;
 use crate::progress::Progress;
-use crate::report::{Build, Configuration, Report, SCHEMA, Settings};
+use crate::report::{Configuration, Report, SCHEMA, Settings};
 use crate::streaming::{self, Streaming};
 use crate::trial::{Job, Measured, refused, run_trials};
 use crate::{reference, synthetic, tables};
+use bench_report::host::{self, Host};
 use ckks_backend::{BackendError, TrialSpec};
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -63,7 +63,7 @@ pub fn run(
         partial: false,
         date: format!("{date:.0}"),
         command_line: options.command_line.clone(),
-        build: Build::current(),
+        build: bench_report::build!(),
         streaming_read: streaming_read(options, &host, available, &progress),
         host,
         gpu: None,
@@ -341,7 +341,7 @@ fn settings(options: &RunOptions) -> Settings {
 
 /// The machine, in one line: the first thing that a pasted table needs.
 fn heading(report: &Report) -> String {
-    use crate::units::{bytes, bytes_per_second, plural};
+    use bench_report::units::{bytes, bytes_per_second, plural};
     let host = &report.host;
     let mut parts = vec![
         host.cpu_model

@@ -3,9 +3,7 @@
 use super::print;
 use crate::cli::{self, MAX_BATCH, MAX_THREADS, MAX_TRIALS, MaskDelivery, Plan};
 use crate::error::{BenchError, Outcome};
-use crate::host::Host;
 use crate::interrupt::Interrupt;
-use crate::report::Build;
 use crate::shape::Shape;
 use crate::sweep::file::SweepFile;
 use crate::sweep::options::SweepOptions;
@@ -13,7 +11,8 @@ use crate::sweep::point::{run_point, work};
 use crate::sweep::progress::SweepProgress;
 use crate::sweep::record::{Header, LineKind, PointOutcome, PointRecord, SWEEP_SCHEMA};
 use crate::sweep::{axes, summary};
-use crate::units::plural;
+use bench_report::host::Host;
+use bench_report::units::plural;
 use clap::Args;
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -69,7 +68,7 @@ pub struct SweepArgs {
     pub gate: Option<f64>,
 
     /// Bandwidth between client and server, for --plan auto [default: 10Gbit/s]
-    #[arg(long, value_name = "RATE", value_parser = crate::units::parse_rate)]
+    #[arg(long, value_name = "RATE", value_parser = bench_report::units::parse_rate)]
     pub link: Option<f64>,
 
     /// Evaluations that share the evaluation keys or W·A, for --plan auto [default: 1000]
@@ -151,7 +150,7 @@ pub fn sweep(args: SweepArgs, out: &mut dyn Write) -> Result<Outcome, BenchError
         schema: SWEEP_SCHEMA.to_owned(),
         kind: LineKind::Header,
         date: format!("{:.0}", Timestamp::now()),
-        build: Build::current(),
+        build: bench_report::build!(),
         host: Host::current(),
         settings: options.settings.clone(),
     };

@@ -2,7 +2,7 @@
 
 use super::Difference;
 use crate::report::{Configuration, Report, Verdict};
-use crate::units::{bytes_per_second, scientific};
+use bench_report::units::{bytes_per_second, scientific};
 use ckks_backend::Description;
 
 /// Differences after which the figures do not answer the same question.

@@ -1,7 +1,7 @@
 //! From which batch on `gemm` is ahead of `diagonal`.
 
+use super::content::Content;
 use super::measurement::Measurement;
-use super::section::Content;
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -26,25 +26,25 @@ type Value = Box<dyn Fn(&Measurement) -> Option<String>>;
 /// fields are values that there are none of; what was rejected or failed has no durations.
 ///
 /// # Errors
-/// [`PageError::Layout`] where the writer fails.
+/// [`PageError::Csv`] where the writer fails.
 pub fn csv(inputs: &Inputs) -> Result<String, PageError> {
     let columns = columns();
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer
         .write_record(columns.iter().map(|(name, _)| name))
-        .map_err(layout)?;
+        .map_err(csv_error)?;
     for measurement in &inputs.measurements {
         let fields = columns
             .iter()
             .map(|(_, value)| value(measurement).unwrap_or_default());
-        writer.write_record(fields).map_err(layout)?;
+        writer.write_record(fields).map_err(csv_error)?;
     }
-    let bytes = writer.into_inner().map_err(layout)?;
-    String::from_utf8(bytes).map_err(layout)
+    let bytes = writer.into_inner().map_err(csv_error)?;
+    String::from_utf8(bytes).map_err(csv_error)
 }
 
-fn layout(error: impl ToString) -> PageError {
-    PageError::Layout(error.to_string())
+fn csv_error(error: impl ToString) -> PageError {
+    PageError::Csv(error.to_string())
 }
 
 fn columns() -> Vec<(String, Value)> {

@@ -10,11 +10,11 @@ mod rejected;
 mod stages;
 mod throughput;
 
-use super::error::PageError;
-use super::section::{Content, Section};
+use super::content::Content;
+use bench_report::{ReportError, Section};
 
 /// Makes all parts that have something to show.
-pub(crate) fn all(content: &Content) -> Result<Vec<Section>, PageError> {
+pub(crate) fn all(content: &Content) -> Result<Vec<Section>, ReportError> {
     let sections = vec![
         environment::section(content),
         latency::section(content)?,
@@ -28,6 +28,6 @@ pub(crate) fn all(content: &Content) -> Result<Vec<Section>, PageError> {
     ];
     Ok(sections
         .into_iter()
-        .filter(|s| !(s.notes.is_empty() && s.figures.is_empty() && s.tables.is_empty()))
+        .filter(|section| !section.is_empty())
         .collect())
 }

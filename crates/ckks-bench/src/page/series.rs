@@ -1,7 +1,7 @@
 //! The lines of the plots: measurements that differ in shape, threads and batch only.
 
 use super::measurement::{Measurement, Setting};
-use super::plot::Ink;
+use bench_report::plot::Ink;
 
 /// The colours' order: a plan has the same colour on every page.
 const PLANS: [&str; 3] = ["diagonal", "gemm", "diagonal-square"];

@@ -195,17 +195,16 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
 
     use super::*;
-    use crate::host::Host;
-    use crate::report::Build;
     use crate::sweep::options::SweepOptions;
     use crate::sweep::record::{LineKind, Point, PointOutcome, SWEEP_SCHEMA, read_sweep};
+    use bench_report::host::Host;
 
     fn header() -> Header {
         Header {
             schema: SWEEP_SCHEMA.to_owned(),
             kind: LineKind::Header,
             date: "2026-01-01T00:00:00Z".to_owned(),
-            build: Build::current(),
+            build: bench_report::build!(),
             host: Host::current(),
             settings: SweepOptions::new(crate::commands::sweep::SweepArgs::default())
                 .unwrap()

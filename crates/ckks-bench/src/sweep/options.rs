@@ -2,14 +2,14 @@
 
 use crate::cli::{self, MAX_TRIALS, MaskDelivery, Plan};
 use crate::commands::sweep::{SweepArgs, Values, batches, threads};
-use crate::distinct::check_distinct;
 use crate::error::BenchError;
-use crate::host;
 use crate::open;
 use crate::shape::Shape;
 use crate::sweep::point::report_path;
 use crate::sweep::record::{Point, SweepSettings};
-use crate::units::parse_rate;
+use bench_report::host;
+use bench_report::output::check_distinct;
+use bench_report::units::parse_rate;
 use ckks_backend::Circumstances;
 use clap::ValueEnum;
 use serde::Deserialize;

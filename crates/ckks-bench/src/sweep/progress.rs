@@ -1,6 +1,6 @@
 //! The progress of a sweep on standard error.
 
-use crate::units::seconds;
+use bench_report::units::seconds;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::Cell;
 use std::fmt;

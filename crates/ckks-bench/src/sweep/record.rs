@@ -1,8 +1,9 @@
 //! The file of a sweep: one JSON object per line, a header and then one line per point.
 
 use crate::error::BenchError;
-use crate::host::Host;
-use crate::report::{Build, Configuration, Report, Verdict};
+use crate::report::{Configuration, Report, Verdict};
+use bench_report::host::Host;
+use bench_report::program::Build;
 use ckks_backend::Circumstances;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use crate::report::{Configuration, Stage};
 use crate::sweep::record::{Point, PointOutcome, PointRecord};
-use crate::tables::{numbers, text};
-use crate::units::{number, plural, scientific, seconds};
+use bench_report::terminal::{numbers, text};
+use bench_report::units::{number, plural, scientific, seconds};
 use std::collections::BTreeMap;
 
 /// The lines of the points as they finish.
@@ -217,9 +217,9 @@ fn crossover(both: &[(usize, f64, f64)]) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::gate::Gate;
-    use crate::host::Host;
-    use crate::report::{Build, Report, SCHEMA, Settings, Throughput};
+    use crate::report::{Report, SCHEMA, Settings, Throughput};
     use crate::trial::refused;
+    use bench_report::host::Host;
 
     /// A point of 5x3 that gave so many vectors per second; `None` for a rejected one.
     fn record(plan: &str, batch: usize, end_to_end: Option<f64>) -> PointRecord {
@@ -236,7 +236,7 @@ mod tests {
             partial: false,
             date: String::new(),
             command_line: Vec::new(),
-            build: Build::current(),
+            build: bench_report::build!(),
             host: Host::current(),
             gpu: None,
             streaming_read: None,

@@ -1,9 +1,9 @@
 //! The table of `bootstrap`.
 
-use super::facts;
 use super::plan::parameters;
 use crate::bootstrap::BootstrapReport;
-use crate::units::{bytes, plural, scientific, seconds};
+use bench_report::terminal::facts;
+use bench_report::units::{bytes, plural, scientific, seconds};
 
 /// What `ckks-bench bootstrap` prints.
 #[must_use]

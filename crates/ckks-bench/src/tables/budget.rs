@@ -1,10 +1,10 @@
 //! The token budget of a model.
 
-use super::facts::facts;
-use super::{numbers, text};
 use crate::memory::Available;
 use crate::model::{Budget, Memory, Phase, TARGET_SECONDS, Totals};
-use crate::units::{bytes, count, number, plural, seconds};
+use bench_report::terminal::facts;
+use bench_report::terminal::{numbers, text};
+use bench_report::units::{bytes, count, number, plural, seconds};
 
 /// Memory of one GPU, bytes.
 const GPUS: [u64; 2] = [80_000_000_000, 141_000_000_000];

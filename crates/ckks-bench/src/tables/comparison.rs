@@ -1,10 +1,10 @@
 //! Two reports side by side.
 
-use super::facts::facts;
-use super::{numbers, text};
 use crate::comparison::{Comparison, Pair, ValuePair};
 use crate::report::Verdict;
-use crate::units::{bytes, number, scientific, seconds};
+use bench_report::terminal::facts;
+use bench_report::terminal::{numbers, text};
+use bench_report::units::{bytes, number, scientific, seconds};
 
 /// The whole comparison.
 #[must_use]

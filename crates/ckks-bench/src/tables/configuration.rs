@@ -1,12 +1,12 @@
 //! One configuration of a run: what it is, its durations, sizes, errors and verdict.
 
-use super::facts::facts;
 use super::plan::{packing, parameters, work};
-use super::{numbers, text};
 use crate::gate::ErrorSummary;
 use crate::report::{Configuration, Rejection, Settings, Stage, StageSummary, Verdict};
 use crate::trial::trial_name;
-use crate::units::{bytes, bytes_per_second, count, number, plural, scientific, seconds};
+use bench_report::terminal::facts;
+use bench_report::terminal::{numbers, text};
+use bench_report::units::{bytes, bytes_per_second, count, number, plural, scientific, seconds};
 
 /// Everything about one configuration.
 #[must_use]

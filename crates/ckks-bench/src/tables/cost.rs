@@ -1,10 +1,10 @@
 //! What measurements cost.
 
-use super::facts::facts;
-use super::{numbers, text};
 use crate::cost::{ConfigurationCost, Costs};
 use crate::report::Verdict;
-use crate::units::{plural, seconds};
+use bench_report::terminal::facts;
+use bench_report::terminal::{numbers, text};
+use bench_report::units::{plural, seconds};
 
 /// Prices, formulas and costs.
 #[must_use]

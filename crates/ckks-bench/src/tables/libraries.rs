@@ -1,7 +1,7 @@
 //! The libraries under test, for `libs`.
 
-use super::{facts, numbers, text, words};
 use crate::open::Library;
+use bench_report::terminal::{self, facts, numbers, text, words};
 use ckks_backend::vendor::{Defect, Pinned, Preset, PrimeGroup};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement};
 use std::fmt::Write;
@@ -122,7 +122,7 @@ fn parameters(preset: &Preset) -> String {
     }
     table
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(super::WIDTH);
+        .set_width(terminal::WIDTH);
     if let Some(values) = table.column_mut(4) {
         values.set_cell_alignment(CellAlignment::Left);
     }

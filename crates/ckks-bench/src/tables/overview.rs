@@ -1,8 +1,8 @@
 //! One line per configuration, after a run of several.
 
-use super::{numbers, text};
 use crate::report::{Configuration, Stage};
-use crate::units::{scientific, seconds};
+use bench_report::terminal::{numbers, text};
+use bench_report::units::{scientific, seconds};
 
 /// The table after an empty line; nothing for fewer than two configurations.
 #[must_use]

@@ -1,12 +1,12 @@
 //! Two configurations measured in turn.
 
-use super::facts::facts;
 use super::plan::packing;
-use super::{numbers, text};
 use crate::paired::{PairedReport, Ratios, Round, SideReport, Timing};
 use crate::report::Verdict;
-use crate::statistics::Summary;
-use crate::units::{number, plural, scientific, seconds};
+use bench_report::statistics::Summary;
+use bench_report::terminal::facts;
+use bench_report::terminal::{numbers, text};
+use bench_report::units::{number, plural, scientific, seconds};
 
 /// The sides, the ratios and what they mean.
 #[must_use]

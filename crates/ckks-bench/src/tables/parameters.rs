@@ -1,8 +1,8 @@
 //! The parameter sets, for `params`.
 
-use super::facts::facts;
-use super::{numbers, text};
 use crate::trial::margin;
+use bench_report::terminal::facts;
+use bench_report::terminal::{numbers, text};
 use ckks_backend::ParameterReport;
 
 /// A table of the sets, then what the table has no room for.

@@ -1,8 +1,8 @@
 //! The packing plan of a layer, for `plan` and at the head of every configuration.
 
-use super::facts::facts;
 use crate::trial::margin;
-use crate::units::{bytes, count, plural, scientific, seconds};
+use bench_report::terminal::facts;
+use bench_report::units::{bytes, count, plural, scientific, seconds};
 use ckks_backend::{Counts, Delivery, Description, ParameterReport, PlanReport, TrialSpec};
 
 /// What `ckks-bench plan` says about one layer.

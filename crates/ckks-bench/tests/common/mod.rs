@@ -290,7 +290,7 @@ pub(crate) fn stage(
     ckks_bench::report::StageSummary {
         stage,
         samples: seconds.len(),
-        duration: ckks_bench::statistics::Summary::of(seconds).unwrap(),
+        duration: bench_report::statistics::Summary::of(seconds).unwrap(),
         phases: Vec::new(),
     }
 }

@@ -1,10 +1,10 @@
 //! What is moved and kept.
 
+use crate::page::content::{Content, columns};
 use crate::page::measurement::Measurement;
-use crate::page::section::{Content, Section, columns};
-use crate::page::table::{Cell, Table};
 use crate::report::Stage;
-use crate::units::{bytes, seconds};
+use bench_report::units::{bytes, seconds};
+use bench_report::{Cell, Section, Table};
 
 pub(super) fn section(content: &Content) -> Section {
     let mut section = Section::new("bytes", "Bytes");

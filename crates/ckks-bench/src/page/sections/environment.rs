@@ -1,9 +1,11 @@
 //! Where and with what it was measured.
 
-use crate::page::section::{Content, Section};
-use crate::page::table::{Cell, Table};
+use crate::page::content::Content;
 use crate::report::Report;
-use crate::units::{bytes, bytes_per_second, plural, scientific};
+use bench_report::environment::{self, Fact};
+use bench_report::statistics::range;
+use bench_report::units::{bytes_per_second, plural, scientific};
+use bench_report::{Cell, Section, Table};
 
 pub(super) fn section(content: &Content) -> Section {
     let mut section = Section::new("environment", "Environment");
@@ -18,7 +20,7 @@ pub(super) fn section(content: &Content) -> Section {
         let reports = plural(group.len() as u64, "report");
         let mut table = Table::facts(format!("Machine and program of {reports}"));
         for (name, value) in facts(group) {
-            table.push(vec![Cell::words(name), value]);
+            table.fact(name, value);
         }
         section.tables.push(table);
     }
@@ -27,56 +29,15 @@ pub(super) fn section(content: &Content) -> Section {
 
 /// The same program on the same machine with the same gate.
 fn alike(a: &Report, b: &Report) -> bool {
-    let still = |report: &Report| {
-        let mut host = report.host.clone();
-        host.load_at_start = None;
-        host.load_at_end = None;
-        host
-    };
     a.build == b.build
         && a.gpu == b.gpu
-        && still(a) == still(b)
+        && a.host.is_same_machine(&b.host)
         && a.settings.gate == b.settings.gate
 }
 
-/// Commit, and whether the sources differed from it.
-pub(super) fn commit(report: &Report) -> String {
-    let build = &report.build;
-    match (&build.commit, build.dirty) {
-        (None, _) => "unknown: built outside a git repository".to_owned(),
-        (Some(commit), Some(true)) => format!("{commit}, with uncommitted changes"),
-        (Some(commit), _) => commit.clone(),
-    }
-}
-
-fn facts(group: &[&Report]) -> Vec<(&'static str, Cell)> {
+fn facts(group: &[&Report]) -> Vec<Fact> {
     let first = group[0];
-    let host = &first.host;
-    let known = |text: &Option<String>| match text {
-        Some(text) => Cell::words(text.clone()),
-        None => Cell::words("not stated by the system"),
-    };
-    let mut facts = vec![
-        ("CPU", known(&host.cpu_model)),
-        ("cores", Cell::exact(host.cores.to_string(), host.cores)),
-        (
-            "instruction sets",
-            Cell::words(host.cpu_features.join(", ")),
-        ),
-        ("third-level cache", Cell::of(host.l3_bytes, bytes)),
-        ("memory", Cell::of(host.memory_bytes, bytes)),
-        (
-            "system",
-            Cell::words(
-                [&host.os, &host.kernel]
-                    .into_iter()
-                    .flatten()
-                    .cloned()
-                    .collect::<Vec<_>>()
-                    .join(", kernel "),
-            ),
-        ),
-    ];
+    let mut facts = environment::machine(&first.host);
     if let Some(gpu) = &first.gpu {
         let text = format!("{}, driver {}", gpu.name, gpu.driver);
         facts.push(("GPU", Cell::words(text)));
@@ -109,26 +70,10 @@ fn facts(group: &[&Report]) -> Vec<(&'static str, Cell)> {
             None => facts.push((name, Cell::words(format!("not measured, {of}")))),
         }
     }
-    let loads = group
-        .iter()
-        .flat_map(|r| [r.host.load_at_start, r.host.load_at_end]);
-    let load = match range(loads.flatten().map(|load| load[0])) {
-        Some((low, high)) if low == high => Cell::exact(format!("{low:.2}"), low),
-        Some((low, high)) => Cell::words(format!("{low:.2} to {high:.2}")),
-        None => Cell::words("not stated by the system"),
-    };
-    facts.push(("load, 1 minute, at start and end", load));
+    facts.push(environment::load(group.iter().map(|r| &r.host)));
     let list: Vec<String> = threads.iter().map(usize::to_string).collect();
     facts.push(("threads", Cell::words(list.join(", "))));
-    let build = &first.build;
-    facts.push((
-        "program",
-        Cell::words(format!(
-            "ckks-bench {}, {} build for {}",
-            build.version, build.profile, build.target
-        )),
-    ));
-    facts.push(("commit", Cell::words(commit(first))));
+    facts.extend(environment::program("ckks-bench", &first.build));
     facts.push(("libraries", Cell::words(libraries(group))));
     let gate = first.settings.gate;
     let scaled = if gate.scaled {
@@ -140,16 +85,7 @@ fn facts(group: &[&Report]) -> Vec<(&'static str, Cell)> {
         "gate, absolute error",
         Cell::exact(format!("{}{scaled}", scientific(gate.limit)), gate.limit),
     ));
-    let dates = || group.iter().map(|r| r.date.as_str());
-    let (from, to) = (dates().min().unwrap_or(""), dates().max().unwrap_or(""));
-    facts.push((
-        "date (UTC)",
-        Cell::words(if from == to {
-            from.to_owned()
-        } else {
-            format!("{from} to {to}")
-        }),
-    ));
+    facts.push(environment::dates(group.iter().map(|r| r.date.as_str())));
     facts
 }
 
@@ -172,11 +108,4 @@ fn libraries(group: &[&Report]) -> String {
     } else {
         libraries.join("; ")
     }
-}
-
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values.fold(None, |range, value| {
-        let (low, high) = range.unwrap_or((value, value));
-        Some((f64::min(low, value), f64::max(high, value)))
-    })
 }

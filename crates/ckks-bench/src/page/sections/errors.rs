@@ -1,15 +1,14 @@
 //! How the errors lie below the gate.
 
 use crate::histogram::Histogram;
-use crate::page::error::PageError;
+use crate::page::content::{Content, columns};
 use crate::page::measurement::Measurement;
-use crate::page::plot::{Figure, Ink, Key, Mark, Marker, Steps, short, steps};
-use crate::page::section::{Content, Section, columns, slug};
-use crate::page::table::{Cell, Table};
 use crate::report::Verdict;
-use crate::units::{count, number, scientific};
+use bench_report::plot::{HistogramPlot, Ink, Marker, Outline, Scale};
+use bench_report::units::{Unit, count, number, scientific, short};
+use bench_report::{Cell, ReportError, Section, Table};
 
-pub(super) fn section(content: &Content) -> Result<Section, PageError> {
+pub(super) fn section(content: &Content) -> Result<Section, ReportError> {
     let mut section = Section::new("errors", "Errors against the gate");
     let mut bins = Table::new(
         "Outputs in each bin of the absolute error, all trials and batches together",
@@ -122,13 +121,12 @@ fn plot(
     shape: &[&Measurement],
     section: &mut Section,
     table: &mut Table,
-) -> Result<(), PageError> {
+) -> Result<(), ReportError> {
     let pools = pools(content, shape);
     let Some(first) = shape.first() else {
         return Ok(());
     };
     let mut outlines = Vec::new();
-    let mut keys = Vec::new();
     for pool in &pools {
         let Histogram { counts, .. } = &pool.histogram;
         let total = pool.histogram.total();
@@ -169,16 +167,12 @@ fn plot(
         ) else {
             continue;
         };
-        outlines.push(Steps {
+        outlines.push(Outline {
+            label: pool.label.clone(),
             ink: pool.ink,
             bins: (from..=to)
                 .map(|i| (Histogram::edges(i), counts[i] as f64 / total as f64))
                 .collect(),
-        });
-        keys.push(Key {
-            label: pool.label.clone(),
-            ink: pool.ink,
-            mark: Mark::Bar,
         });
     }
     if outlines.is_empty() {
@@ -188,17 +182,20 @@ fn plot(
     let description = format!(
         "Share of the outputs in each bin of the absolute error, on a logarithmic axis, for {}; \
          the gate is a vertical line. The numbers are in the table.",
-        keys.iter()
-            .map(|key| key.label.as_str())
+        outlines
+            .iter()
+            .map(|outline| outline.label.as_str())
             .collect::<Vec<_>>()
             .join("; ")
     );
-    let gates = gates(shape);
-    section
-        .figures
-        .push(Figure::draw(slug(&title), title, description, |width| {
-            steps(&outlines, &gates, &keys, width)
-        })?);
+    let plot = HistogramPlot {
+        outlines,
+        limits: gates(shape),
+        x: Scale::log("absolute error of an output", Unit::Scientific),
+        y: "share of outputs".to_owned(),
+    };
+    let figure = plot.figure(&title, &title, &description)?;
+    section.figures.push(figure);
     Ok(())
 }
 

@@ -1,12 +1,11 @@
 //! How long one evaluation takes.
 
-use crate::page::error::PageError;
+use crate::page::content::{Content, columns};
 use crate::page::measurement::Measurement;
-use crate::page::plot::{Bar, Figure, Group, Spread, bars, spread};
-use crate::page::section::{Content, Section, columns, slug};
-use crate::page::table::{Cell, Table};
 use crate::report::{Stage, StageSummary};
-use crate::units::seconds;
+use bench_report::plot::{Bar, BarGroup, BarPlot, Spread};
+use bench_report::units::{Unit, seconds};
+use bench_report::{Cell, ReportError, Section, Table};
 
 /// The stages of an evaluation, and whether nobody waits for them.
 const EVALUATION: [(Stage, bool); 3] = [
@@ -15,7 +14,7 @@ const EVALUATION: [(Stage, bool); 3] = [
     (Stage::AheadOfTimeEvaluation, true),
 ];
 
-pub(super) fn section(content: &Content) -> Result<Section, PageError> {
+pub(super) fn section(content: &Content) -> Result<Section, ReportError> {
     let mut section = Section::new("latency", "Latency of an evaluation");
     for panel in content.panels() {
         let groups = groups(content, &panel);
@@ -23,19 +22,18 @@ pub(super) fn section(content: &Content) -> Result<Section, PageError> {
             continue;
         }
         let title = format!("Evaluation, {}", content.panel_title(&panel));
-        let log = spread(&groups) == Spread::Log;
         let count: usize = groups.iter().map(|group| group.bars.len()).sum();
+        let plot = BarPlot::medians(Unit::Seconds, groups);
+        let log = plot.spread() == Spread::Log;
         let description = format!(
             "Median of each of {count} measurements with whiskers from the smallest to the largest \
              duration{}. The numbers are in the table.",
             if log { ", on a logarithmic axis" } else { "" }
         );
-        section.figures.push(Figure::draw(
-            format!("latency-{}", slug(&content.panel_title(&panel))),
-            title,
-            description,
-            |width| bars(&groups, &[], width),
-        )?);
+        let id = format!("latency-{}", content.panel_title(&panel));
+        section
+            .figures
+            .push(plot.figure(&id, &title, &description)?);
     }
     let mut table = Table::new(
         "Duration of an evaluation of the whole batch",
@@ -86,7 +84,7 @@ fn parts(measurement: &Measurement) -> impl Iterator<Item = (Stage, &StageSummar
 
 /// One batch: groups are shapes. Several batches of one shape: groups are plans and threads. A
 /// group of its own for every bar would be noise, so then there are no headings.
-fn groups(content: &Content, panel: &[&Measurement]) -> Vec<Group> {
+fn groups(content: &Content, panel: &[&Measurement]) -> Vec<BarGroup> {
     let heading = |m: &Measurement| {
         if content.batches_vary {
             content.who(m)
@@ -105,7 +103,7 @@ fn groups(content: &Content, panel: &[&Measurement]) -> Vec<Group> {
         }
         label
     };
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<BarGroup> = Vec::new();
     for measurement in panel {
         let heading = heading(measurement);
         let split = parts(measurement).count() > 1;
@@ -120,16 +118,12 @@ fn groups(content: &Content, panel: &[&Measurement]) -> Vec<Group> {
                 label = format!("{label}: {part}");
             }
             let bar = Bar {
-                label,
-                ink: content.series.ink(measurement),
                 light,
-                median: summary.duration.median_seconds,
-                min: summary.duration.min_seconds,
-                max: summary.duration.max_seconds,
+                ..Bar::durations(label, content.series.ink(measurement), &summary.duration)
             };
             match groups.last_mut() {
                 Some(group) if group.heading == heading => group.bars.push(bar),
-                _ => groups.push(Group {
+                _ => groups.push(BarGroup {
                     heading: heading.clone(),
                     bars: vec![bar],
                 }),
@@ -137,7 +131,7 @@ fn groups(content: &Content, panel: &[&Measurement]) -> Vec<Group> {
         }
     }
     if groups.iter().all(|group| group.bars.len() == 1) && !content.batches_vary {
-        let same = |group: &Group| group.bars[0].label == groups[0].bars[0].label;
+        let same = |group: &BarGroup| group.bars[0].label == groups[0].bars[0].label;
         let alike = groups.iter().all(same);
         let bars = groups.iter().map(|group| Bar {
             label: if alike {
@@ -151,7 +145,7 @@ fn groups(content: &Content, panel: &[&Measurement]) -> Vec<Group> {
         if bars.is_empty() {
             return Vec::new();
         }
-        return vec![Group {
+        return vec![BarGroup {
             heading: String::new(),
             bars,
         }];

@@ -1,7 +1,7 @@
 //! Parameter sets with their security argument.
 
-use crate::page::section::{Content, Section};
-use crate::page::table::{Cell, Table};
+use crate::page::content::Content;
+use bench_report::{Cell, Section, Table};
 use ckks_backend::ParameterReport;
 
 pub(super) fn section(content: &Content) -> Section {
@@ -67,7 +67,7 @@ pub(super) fn section(content: &Content) -> Section {
             ("error", Cell::words(parameters.error.clone())),
             ("SHA-256 digest", Cell::words(parameters.digest.clone())),
         ] {
-            table.push(vec![Cell::words(name), value]);
+            table.fact(name, value);
         }
         section.tables.push(table);
     }

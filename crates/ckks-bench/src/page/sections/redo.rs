@@ -1,9 +1,10 @@
 //! What it takes to measure again.
 
-use crate::page::section::{Content, Section};
-use crate::page::table::{Cell, Table};
+use crate::page::content::Content;
 use crate::report::Report;
-use crate::units::{bytes_per_second, plural};
+use bench_report::program::command_line;
+use bench_report::units::{bytes_per_second, plural};
+use bench_report::{Cell, Section, Table};
 use ckks_backend::Delivery;
 
 const COLUMNS: &[&str] = &["start (UTC)", "~command line"];
@@ -17,7 +18,7 @@ pub(super) fn section(content: &Content) -> Section {
         let settings = settings(report);
         let line = vec![
             Cell::words(report.date.clone()),
-            Cell::words(command(&report.command_line)),
+            Cell::words(command_line(&report.command_line)),
         ];
         match groups.iter_mut().find(|group| group.0 == settings) {
             Some((_, lines)) => lines.push(line),
@@ -54,7 +55,7 @@ fn settings(report: &Report) -> Vec<Vec<Cell>> {
     let link = circumstances.link_bytes_per_second;
     let words = |text: &str| Cell::words(text);
     [
-        ("commit", Cell::words(super::environment::commit(report))),
+        ("commit", Cell::words(report.build.commit_words())),
         (
             "library and device",
             Cell::words(format!("{}, {}", settings.library, settings.device)),
@@ -103,34 +104,4 @@ fn settings(report: &Report) -> Vec<Vec<Cell>> {
     ]
     .map(|(name, value)| vec![Cell::words(name), value])
     .to_vec()
-}
-
-/// The arguments in a form that a shell reads back.
-fn command(arguments: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
-    arguments
-        .iter()
-        .map(|argument| {
-            if !argument.is_empty() && argument.chars().all(plain) {
-                argument.clone()
-            } else {
-                format!("'{}'", argument.replace('\'', r"'\''"))
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::command;
-
-    #[test]
-    fn a_shell_reads_the_command_back() {
-        let line = ["ckks-bench", "run", "--weights", "my file#it's", ""].map(str::to_owned);
-        assert_eq!(
-            command(&line),
-            r"ckks-bench run --weights 'my file#it'\''s' ''"
-        );
-    }
 }

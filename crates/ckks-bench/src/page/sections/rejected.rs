@@ -1,9 +1,9 @@
 //! What failed, and why. Never with a duration.
 
-use crate::page::section::{Content, Section, columns};
-use crate::page::table::{Cell, Table};
+use crate::page::content::{Content, columns};
 use crate::report::Verdict;
-use crate::units::{plural, scientific};
+use bench_report::units::{plural, scientific};
+use bench_report::{Cell, Section, Table};
 
 pub(super) fn section(content: &Content) -> Section {
     let mut section = Section::new("rejected", "Rejected and failed");

@@ -1,12 +1,11 @@
 //! Where the time of a trial goes.
 
-use crate::page::error::PageError;
+use crate::page::content::{Content, columns};
 use crate::page::measurement::Measurement;
-use crate::page::plot::{Figure, Ink, Key, Mark, PARTS, Stack, stacked};
-use crate::page::section::{Content, Section, columns, slug};
-use crate::page::table::{Cell, Table};
 use crate::report::Stage;
-use crate::units::{bytes, bytes_per_second, number, seconds};
+use bench_report::plot::{Figure, Ink, Part, SharePlot, Stack};
+use bench_report::units::{bytes, bytes_per_second, number, seconds};
+use bench_report::{Cell, ReportError, Section, Table};
 
 /// What a vector waits for, in order.
 const WAITED_FOR: [Stage; 4] = [
@@ -19,7 +18,7 @@ const WAITED_FOR: [Stage; 4] = [
 /// The stages whose phases are shown.
 const WITH_PHASES: [Stage; 2] = [Stage::Evaluation, Stage::OnlineEvaluation];
 
-pub(super) fn section(content: &Content) -> Result<Section, PageError> {
+pub(super) fn section(content: &Content) -> Result<Section, ReportError> {
     let mut section = Section::new("stages", "Where the time goes");
     for panel in content.panels() {
         let name = content.panel_title(&panel);
@@ -46,7 +45,7 @@ pub(super) fn section(content: &Content) -> Result<Section, PageError> {
                 .map(|(name, seconds)| {
                     let place = place(&name).unwrap_or(0);
                     // Other colours than the stages have, as long as there are some.
-                    (name, (place + 3) % PARTS, seconds)
+                    (name, place + 3, seconds)
                 })
                 .collect()
         };
@@ -89,8 +88,7 @@ fn figure(
     panel: &[&Measurement],
     (what, of): (&str, &str),
     parts: &dyn Fn(&Measurement) -> Parts,
-) -> Result<Option<Figure>, PageError> {
-    let mut keys: Vec<Key> = Vec::new();
+) -> Result<Option<Figure>, ReportError> {
     let mut stacks = Vec::new();
     for measurement in panel {
         let parts = parts(measurement);
@@ -98,21 +96,16 @@ fn figure(
         if parts.is_empty() || sum <= 0.0 {
             continue;
         }
-        for (name, colour, _) in &parts {
-            if !keys.iter().any(|key| key.label == *name) {
-                keys.push(Key {
-                    label: name.clone(),
-                    ink: Ink::Part(*colour),
-                    mark: Mark::Bar,
-                });
-            }
-        }
         stacks.push(Stack {
             label: content.row(measurement),
             total: seconds(sum),
             parts: parts
-                .iter()
-                .map(|(_, colour, seconds)| (Ink::Part(*colour), *seconds))
+                .into_iter()
+                .map(|(label, colour, value)| Part {
+                    label,
+                    ink: Ink::Part(colour),
+                    value,
+                })
                 .collect(),
         });
     }
@@ -120,17 +113,14 @@ fn figure(
         return Ok(None);
     }
     let title = format!("{what}, {of}");
-    let names: Vec<&str> = keys.iter().map(|key| key.label.as_str()).collect();
+    let plot = SharePlot { stacks };
     let description = format!(
         "Shares of {} in the sum of their medians, a bar for each of {} measurements. The numbers \
          are in the table.",
-        names.join(", "),
-        stacks.len()
+        plot.part_labels().join(", "),
+        plot.stacks.len()
     );
-    Figure::draw(slug(&title), title, description, |width| {
-        stacked(&stacks, &keys, width)
-    })
-    .map(Some)
+    plot.figure(&title, &title, &description).map(Some)
 }
 
 fn table(content: &Content) -> Table {

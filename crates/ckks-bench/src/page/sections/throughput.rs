@@ -1,14 +1,13 @@
 //! Vectors per second over the batch, and from which batch on `gemm` is ahead.
 
+use crate::page::content::{Content, columns};
 use crate::page::crossover::{Crossover, measured, predicted};
-use crate::page::error::PageError;
 use crate::page::measurement::Measurement;
-use crate::page::plot::{Figure, Ink, Key, Line, Mark, Marker, lines};
-use crate::page::section::{Content, Section, columns, slug};
-use crate::page::table::{Cell, Table};
-use crate::units::{bytes_per_second, number, plural, seconds};
+use bench_report::plot::{Ink, Line, LinePlot, Marker, Scale};
+use bench_report::units::{Unit, bytes_per_second, number, plural, seconds};
+use bench_report::{Cell, ReportError, Section, Table};
 
-pub(super) fn section(content: &Content) -> Result<Section, PageError> {
+pub(super) fn section(content: &Content) -> Result<Section, ReportError> {
     let mut section = Section::new("throughput", "Throughput against batch");
     let mut crossovers = Table::new(
         "Crossover: the smallest batch from which gemm is ahead of diagonal",
@@ -69,9 +68,8 @@ fn plot(
     panel: &[&Measurement],
     section: &mut Section,
     crossovers: &mut Table,
-) -> Result<(), PageError> {
+) -> Result<(), ReportError> {
     let mut curves = Vec::new();
-    let mut keys = Vec::new();
     for series in content.series.iter() {
         let mut points: Vec<(f64, f64, f64)> = panel
             .iter()
@@ -85,19 +83,15 @@ fn plot(
             continue;
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (mark, what) in [(Mark::Line, "end to end"), (Mark::Dashes, "evaluation")] {
+        for (dashed, what) in [(false, "end to end"), (true, "evaluation")] {
             curves.push(Line {
-                ink: series.ink,
-                mark,
-                points: points
-                    .iter()
-                    .map(|p| (p.0, if mark == Mark::Line { p.2 } else { p.1 }))
-                    .collect(),
-            });
-            keys.push(Key {
                 label: format!("{}, {what}", series.label),
                 ink: series.ink,
-                mark,
+                dashed,
+                points: points
+                    .iter()
+                    .map(|p| (p.0, if dashed { p.1 } else { p.2 }))
+                    .collect(),
             });
         }
     }
@@ -156,8 +150,9 @@ fn plot(
         "Vectors per second over the batch from {} to {}, both axes logarithmic, for {}. {}",
         all.first().copied().unwrap_or(0),
         all.last().copied().unwrap_or(0),
-        keys.iter()
-            .map(|key| key.label.as_str())
+        curves
+            .iter()
+            .map(|line| line.label.as_str())
             .collect::<Vec<_>>()
             .join("; "),
         if described.is_empty() {
@@ -166,11 +161,14 @@ fn plot(
             format!("Vertical lines: {}.", described.join("; "))
         }
     );
-    section
-        .figures
-        .push(Figure::draw(slug(&title), title, description, |width| {
-            lines(&curves, &markers, &keys, width)
-        })?);
+    let plot = LinePlot {
+        lines: curves,
+        markers,
+        x: Scale::log("batch: vectors per evaluation", Unit::Number),
+        y: Scale::log("vectors per second", Unit::Number),
+    };
+    let figure = plot.figure(&title, &title, &description)?;
+    section.figures.push(figure);
     Ok(())
 }
 

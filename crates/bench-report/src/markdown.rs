@@ -1,13 +1,16 @@
 //! The page as Markdown, without the plots.
 
-use super::Page;
-use super::table::Table;
+use crate::page::Page;
+use crate::table::Table;
 
 impl Page {
     /// The sentences and tables. Plots are not there: their numbers are in the tables.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let mut out = format!("# {}\n\n**{}**\n", text(&self.title), text(&self.verdict));
+        let mut out = format!("# {}\n", text(&self.title));
+        if let Some(status) = &self.status {
+            out.push_str(&format!("\n**{}**\n", text(&status.text)));
+        }
         if !self.partial.is_empty() {
             out.push('\n');
         }
@@ -15,7 +18,7 @@ impl Page {
             out.push_str(&format!("* {}\n", text(line)));
         }
         for section in &self.sections {
-            out.push_str(&format!("\n## {}\n", text(section.title)));
+            out.push_str(&format!("\n## {}\n", text(&section.title)));
             for note in &section.notes {
                 out.push_str(&format!("\n{}\n", text(note)));
             }

@@ -31,6 +31,14 @@ impl Summary {
     }
 }
 
+/// The smallest and the largest value; `None` where there are none.
+pub fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |range, value| {
+        let (low, high) = range.unwrap_or((value, value));
+        Some((f64::min(low, value), f64::max(high, value)))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +54,7 @@ mod tests {
         assert_eq!(summary(&[3.0, 1.0]), (2.0, 1.0, 3.0));
         assert_eq!(summary(&[5.0, 1.0, 2.0]), (2.0, 1.0, 5.0));
         assert_eq!(summary(&[4.0, 1.0, 3.0, 10.0]), (3.5, 1.0, 10.0));
+        assert_eq!(range([].into_iter()), None);
+        assert_eq!(range([2.0, 1.0, 3.0].into_iter()), Some((1.0, 3.0)));
     }
 }

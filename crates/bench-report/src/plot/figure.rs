@@ -1,7 +1,8 @@
 //! A plot with its names, in the two widths of the page.
 
 use super::ink;
-use crate::page::error::PageError;
+use crate::error::ReportError;
+use crate::section::slug;
 use serde::Serialize;
 
 /// Width for desktops, print and pictures, pixels.
@@ -9,7 +10,7 @@ pub(crate) const WIDE: i32 = 720;
 /// Width for phones, pixels.
 pub(crate) const NARROW: i32 = 344;
 
-/// A plot.
+/// A plot that is drawn.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// Name in addresses and of the PNG file: letters, digits, hyphens.
@@ -28,24 +29,26 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Draws both forms.
+    /// Draws both forms; of the name only letters and digits are kept.
     pub(crate) fn draw(
-        id: impl Into<String>,
-        title: impl Into<String>,
-        description: impl Into<String>,
-        paint: impl Fn(i32) -> Result<String, PageError>,
-    ) -> Result<Figure, PageError> {
-        let (id, title) = (id.into(), title.into());
-        let description = description.into();
-        let wide = paint(WIDE).map_err(|error| error.about(&title))?;
-        let narrow = paint(NARROW).map_err(|error| error.about(&title))?;
+        id: &str,
+        title: &str,
+        description: &str,
+        paint: impl Fn(i32) -> Result<String, ReportError>,
+    ) -> Result<Figure, ReportError> {
+        let id = match slug(id) {
+            nothing if nothing.is_empty() => "plot".to_owned(),
+            id => id,
+        };
+        let wide = paint(WIDE).map_err(|error| error.about(title))?;
+        let narrow = paint(NARROW).map_err(|error| error.about(title))?;
         Ok(Figure {
-            wide: inline(&wide, &format!("{id}-wide"), &title, &description),
-            narrow: inline(&narrow, &format!("{id}-narrow"), &title, &description),
+            wide: inline(&wide, &format!("{id}-wide"), title, description),
+            narrow: inline(&narrow, &format!("{id}-narrow"), title, description),
             alone: ink::light(&wide),
             id,
-            title,
-            description,
+            title: title.to_owned(),
+            description: description.to_owned(),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of the page: what people read, and the exact value behind it.
+//! Tables of a page: what people read, and the exact value behind it.
 
 use serde::Serialize;
 
@@ -13,7 +13,8 @@ pub struct Cell {
 
 impl Cell {
     /// Words.
-    pub(crate) fn words(text: impl Into<String>) -> Cell {
+    #[must_use]
+    pub fn words(text: impl Into<String>) -> Cell {
         Cell {
             text: text.into(),
             value: None,
@@ -22,7 +23,8 @@ impl Cell {
 
     /// A number with its exact value. [`ToString`] of a float gives all the digits that it takes
     /// to read the same float again.
-    pub(crate) fn exact(text: impl Into<String>, value: impl ToString) -> Cell {
+    #[must_use]
+    pub fn exact(text: impl Into<String>, value: impl ToString) -> Cell {
         Cell {
             text: text.into(),
             value: Some(value.to_string()),
@@ -30,12 +32,14 @@ impl Cell {
     }
 
     /// Nothing to show.
-    pub(crate) fn missing() -> Cell {
+    #[must_use]
+    pub fn missing() -> Cell {
         Cell::words("–")
     }
 
     /// A number that may be missing.
-    pub(crate) fn of<T: ToString + Copy>(value: Option<T>, text: impl Fn(T) -> String) -> Cell {
+    #[must_use]
+    pub fn of<T: ToString + Copy>(value: Option<T>, text: impl Fn(T) -> String) -> Cell {
         value.map_or_else(Cell::missing, |value| Cell::exact(text(value), value))
     }
 }
@@ -66,7 +70,8 @@ pub struct Column {
 
 impl Table {
     /// An empty table; the names of columns of numbers start with `#`, those of sentences with `~`.
-    pub(crate) fn new(caption: impl Into<String>, columns: &[&str]) -> Table {
+    #[must_use]
+    pub fn new(caption: impl Into<String>, columns: &[&str]) -> Table {
         Table {
             caption: caption.into(),
             facts: false,
@@ -83,15 +88,21 @@ impl Table {
     }
 
     /// An empty table of names and values.
-    pub(crate) fn facts(caption: impl Into<String>) -> Table {
+    #[must_use]
+    pub fn facts(caption: impl Into<String>) -> Table {
         Table {
             facts: true,
             ..Table::new(caption, &["", "value"])
         }
     }
 
-    /// Adds a row; missing cells are filled up.
-    pub(crate) fn push(&mut self, mut row: Vec<Cell>) {
+    /// Adds a name with its value.
+    pub fn fact(&mut self, name: impl Into<String>, value: Cell) {
+        self.push(vec![Cell::words(name), value]);
+    }
+
+    /// Adds a row; missing cells are filled up, cells beyond the last column are left out.
+    pub fn push(&mut self, mut row: Vec<Cell>) {
         row.resize_with(self.columns.len(), Cell::missing);
         self.rows.push(row);
     }

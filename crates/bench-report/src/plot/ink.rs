@@ -6,13 +6,13 @@
 use plotters::style::RGBColor;
 
 /// Series with a colour of their own; further ones start again, with another mark.
-pub(crate) const SERIES: usize = 6;
+const SERIES: usize = 6;
 /// Parts of a stacked bar with a colour of their own.
-pub(crate) const PARTS: usize = 8;
+const PARTS: usize = 8;
 
 /// What a colour stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ink {
+pub enum Ink {
     /// Text.
     Text,
     /// Ticks, notes.
@@ -21,11 +21,11 @@ pub(crate) enum Ink {
     Grid,
     /// What is behind the plot.
     Surface,
-    /// The gate and other limits.
+    /// Limits, and what is beyond them.
     Limit,
-    /// A plan, the same in all plots.
+    /// A series, the same in all plots; the colours repeat after the sixth.
     Series(usize),
-    /// A part of a stacked bar.
+    /// A part of a stacked bar; the colours repeat after the eighth.
     Part(usize),
 }
 

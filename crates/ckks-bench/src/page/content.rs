@@ -1,48 +1,11 @@
-//! A part of the page, and what all parts are made from.
+//! What all parts of the page are made from.
 
 use super::measurement::Measurement;
-use super::plot::Figure;
 use super::series::AllSeries;
-use super::table::Table;
 use crate::report::Report;
-use crate::units::plural;
-use serde::Serialize;
+use bench_report::Cell;
+use bench_report::units::plural;
 use std::sync::Arc;
-
-/// A part of the page.
-#[derive(Clone, Debug, Serialize)]
-pub struct Section {
-    /// Name in addresses.
-    pub id: &'static str,
-    /// Heading.
-    pub title: &'static str,
-    /// Sentences before the plots.
-    pub notes: Vec<String>,
-    /// Plots.
-    pub figures: Vec<Figure>,
-    /// Tables; they hold every number of the plots.
-    pub tables: Vec<Table>,
-}
-
-impl Section {
-    /// An empty part.
-    pub(crate) fn new(id: &'static str, title: &'static str) -> Section {
-        Section {
-            id,
-            title,
-            notes: Vec::new(),
-            figures: Vec::new(),
-            tables: Vec::new(),
-        }
-    }
-
-    /// Adds the table if it has rows.
-    pub(crate) fn table(&mut self, table: Table) {
-        if !table.rows.is_empty() {
-            self.tables.push(table);
-        }
-    }
-}
 
 /// What the parts are made from.
 #[derive(Debug)]
@@ -155,8 +118,7 @@ impl Content {
     }
 
     /// Shape, plan, threads, batch: the first columns of all tables.
-    pub(crate) fn what(&self, measurement: &Measurement) -> [super::table::Cell; 4] {
-        use super::table::Cell;
+    pub(crate) fn what(&self, measurement: &Measurement) -> [Cell; 4] {
         let mut label = self.series.label(measurement);
         if let Some(source) = self.again(measurement) {
             label = format!("{label} ({source})");
@@ -181,17 +143,4 @@ pub(crate) fn columns<'a>(further: &[&'a str]) -> Vec<&'a str> {
     let mut columns = vec!["layer", "plan", "#threads", "#batch"];
     columns.extend(further);
     columns
-}
-
-/// A text as part of an address: letters, digits, hyphens.
-pub(crate) fn slug(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        if c.is_ascii_alphanumeric() {
-            out.push(c.to_ascii_lowercase());
-        } else if !out.is_empty() && !out.ends_with('-') {
-            out.push('-');
-        }
-    }
-    out.trim_end_matches('-').to_owned()
 }

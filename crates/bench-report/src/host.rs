@@ -57,6 +57,17 @@ impl Host {
             load_at_end: None,
         }
     }
+
+    /// Whether both are the same machine, whatever its load.
+    #[must_use]
+    pub fn is_same_machine(&self, other: &Host) -> bool {
+        let still = |host: &Host| Host {
+            load_at_start: None,
+            load_at_end: None,
+            ..host.clone()
+        };
+        still(self) == still(other)
+    }
 }
 
 /// Logical cores that the process may use; 1 where the system does not say.
@@ -181,5 +192,15 @@ mod tests {
         let host = Host::current();
         assert!(host.cores >= 1);
         assert_eq!(host.load_at_end, None);
+        let later = Host {
+            load_at_end: Some([1.0; 3]),
+            ..host.clone()
+        };
+        assert!(host.is_same_machine(&later));
+        let larger = Host {
+            cores: host.cores + 1,
+            ..host.clone()
+        };
+        assert!(!host.is_same_machine(&larger));
     }
 }

@@ -1,5 +1,49 @@
 //! Numbers for people: three digits and a unit. Sizes are decimal: 1 MB is 10^6 bytes.
 
+/// What a number is, and so how it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// A duration in seconds.
+    Seconds,
+    /// A size in bytes.
+    Bytes,
+    /// A rate in bytes per second.
+    BytesPerSecond,
+    /// A count or another number of ordinary size.
+    Number,
+    /// A number that is best written with its power of ten, such as an error.
+    Scientific,
+    /// A part of 1, written in per cent.
+    Share,
+}
+
+impl Unit {
+    /// The value with its unit.
+    #[must_use]
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Unit::Seconds => seconds(value),
+            // The cast saturates: no size is negative or without an end.
+            Unit::Bytes => bytes(value.round() as u64),
+            Unit::BytesPerSecond => bytes_per_second(value),
+            Unit::Number => number(value),
+            Unit::Scientific => scientific(value),
+            Unit::Share => format!("{} %", number(value * 100.0)),
+        }
+    }
+
+    /// The name of the unit; `None` for mere numbers.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Unit::Seconds => Some("seconds"),
+            Unit::Bytes => Some("bytes"),
+            Unit::BytesPerSecond => Some("bytes per second"),
+            Unit::Share => Some("per cent"),
+            Unit::Number | Unit::Scientific => None,
+        }
+    }
+}
+
 /// A duration, e.g. `1.45 ms`.
 #[must_use]
 pub fn seconds(value: f64) -> String {
@@ -115,6 +159,19 @@ pub fn plural(value: u64, noun: &str) -> String {
     )
 }
 
+/// The number without zeros after its point: `1.00 ms` is `1 ms`, `1.00e-4` is `1e-4`.
+#[must_use]
+pub fn short(text: &str) -> String {
+    let end = text.find(['e', ' ']).unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    if number.contains('.') {
+        let number = number.trim_end_matches('0').trim_end_matches('.');
+        format!("{number}{rest}")
+    } else {
+        text.to_owned()
+    }
+}
+
 /// The value in the largest unit that leaves at least 1, with three significant digits.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     let Some(&last) = units.last() else {
@@ -165,6 +222,28 @@ mod tests {
         assert_eq!(number(1e30), "1.00e30");
         assert_eq!(plural(1, "thread"), "1 thread");
         assert_eq!(plural(2, "thread"), "2 threads");
+    }
+
+    #[test]
+    fn short_numbers() {
+        assert_eq!(short("1.00 ms"), "1 ms");
+        assert_eq!(short("1.50 ms"), "1.5 ms");
+        assert_eq!(short("100 ms"), "100 ms");
+        assert_eq!(short("1.00e-4"), "1e-4");
+        assert_eq!(short("1,000"), "1,000");
+        assert_eq!(short("2.00 GB/s"), "2 GB/s");
+        assert_eq!(short("50.0 %"), "50 %");
+    }
+
+    #[test]
+    fn units_write_their_numbers() {
+        assert_eq!(Unit::Seconds.text(0.001_45), "1.45 ms");
+        assert_eq!(Unit::Bytes.text(4.07e9), "4.07 GB");
+        assert_eq!(Unit::Bytes.text(-1.0), "0 B");
+        assert_eq!(Unit::BytesPerSecond.text(23.05e9), "23.1 GB/s");
+        assert_eq!(Unit::Number.text(2.0), "2.00");
+        assert_eq!(Unit::Scientific.text(2e-5), "2.00e-5");
+        assert_eq!(Unit::Share.text(0.125), "12.5 %");
     }
 
     #[test]

@@ -1,25 +1,7 @@
 //! Axes: range, ticks, and where a value lies.
 
-use crate::units;
-
-/// How values are spread over an axis.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Spread {
-    /// From zero.
-    Linear,
-    /// By the logarithm.
-    Log,
-}
-
-/// What the numbers are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
-    Seconds,
-    PerSecond,
-    Count,
-    Error,
-    Share,
-}
+use super::scale::{Scale, Spread};
+use crate::units::{Unit, short};
 
 /// An axis in pixels.
 #[derive(Clone, Debug)]
@@ -33,6 +15,14 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
+    /// For the values that the scale shows.
+    pub(crate) fn new(scale: &Scale, values: impl Iterator<Item = f64>, pixels: [i32; 2]) -> Axis {
+        match scale.spread {
+            Spread::Linear => Axis::linear(values, scale.unit, pixels),
+            Spread::Log => Axis::log(values, scale.unit, pixels),
+        }
+    }
+
     /// From zero to a little above the largest value.
     pub(crate) fn linear(values: impl Iterator<Item = f64>, unit: Unit, pixels: [i32; 2]) -> Axis {
         let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
@@ -181,12 +171,10 @@ impl Axis {
     }
 
     fn label(&self, value: f64) -> String {
-        match self.unit {
-            _ if value == 0.0 => "0".to_owned(),
-            Unit::Seconds => short(&units::seconds(value)),
-            Unit::PerSecond | Unit::Count => short(&units::number(value)),
-            Unit::Error => short(&units::scientific(value)),
-            Unit::Share => format!("{} %", short(&units::number(value * 100.0))),
+        if value == 0.0 {
+            "0".to_owned()
+        } else {
+            short(&self.unit.text(value))
         }
     }
 }
@@ -200,31 +188,10 @@ fn scaled(digit: f64, decade: i32) -> f64 {
     }
 }
 
-/// The number without zeros after its point: `1.00 ms` is `1 ms`, `1.00e-4` is `1e-4`.
-pub(crate) fn short(text: &str) -> String {
-    let end = text.find(['e', ' ']).unwrap_or(text.len());
-    let (number, rest) = text.split_at(end);
-    if number.contains('.') {
-        let number = number.trim_end_matches('0').trim_end_matches('.');
-        format!("{number}{rest}")
-    } else {
-        text.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn short_numbers() {
-        assert_eq!(short("1.00 ms"), "1 ms");
-        assert_eq!(short("1.50 ms"), "1.5 ms");
-        assert_eq!(short("100 ms"), "100 ms");
-        assert_eq!(short("1.00e-4"), "1e-4");
-        assert_eq!(short("1,000"), "1,000");
-    }
 
     #[test]
     fn a_linear_axis_starts_at_zero() {

@@ -1,4 +1,5 @@
-//! Records the commit that the program was built from.
+//! The build script of the programs that report: records the commit that they were built from, for
+//! `bench_report::build!`.
 
 use std::process::Command;
 
@@ -13,19 +14,19 @@ fn git(arguments: &[&str]) -> Option<String> {
 }
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=../bench-report/build-script.rs");
     for variable in ["TARGET", "PROFILE"] {
         let value = std::env::var(variable).unwrap_or_default();
-        println!("cargo:rustc-env=CKKS_BENCH_{variable}={value}");
+        println!("cargo:rustc-env=BENCH_BUILD_{variable}={value}");
     }
 
     // A source tree without git (a release archive) builds too; its report has no commit.
     let Some(commit) = git(&["rev-parse", "--verify", "HEAD"]) else {
         return;
     };
-    println!("cargo:rustc-env=CKKS_BENCH_COMMIT={commit}");
+    println!("cargo:rustc-env=BENCH_BUILD_COMMIT={commit}");
     if let Some(changes) = git(&["status", "--porcelain"]) {
-        println!("cargo:rustc-env=CKKS_BENCH_DIRTY={}", !changes.is_empty());
+        println!("cargo:rustc-env=BENCH_BUILD_DIRTY={}", !changes.is_empty());
     }
 
     // The flag has to follow every edit of a source that the program is made of.

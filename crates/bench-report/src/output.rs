@@ -1,17 +1,34 @@
-//! Files named twice on one command line.
+//! The files that a program writes.
+//!
+//! `tensor_io::check_writable` says before any work whether one can be written, and
+//! `tensor_io::write_atomically` writes it whole or not at all.
 
-use crate::error::BenchError;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
+use tensor_io::{TensorError, write_atomically};
+use thiserror::Error;
+
+/// Two names of one file, of which one would overwrite the other.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{first} and {second} name the same file, {path}; give each its own", path = path.display())]
+pub struct SameFile {
+    /// The flag or the name that it was given by first.
+    pub first: String,
+    /// The flag or the name that it was given by again.
+    pub second: String,
+    /// The file.
+    pub path: PathBuf,
+}
 
 /// Refuses an output that is another output or an input, too: one would overwrite the other. Each
 /// comes with the flag or the name that it was given by.
 ///
 /// # Errors
-/// [`BenchError::Usage`] with both names and the file.
-pub(crate) fn check_distinct(
+/// [`SameFile`] with both names and the file.
+pub fn check_distinct(
     outputs: &[(&str, Option<&Path>)],
     inputs: &[(&str, Option<&Path>)],
-) -> Result<(), BenchError> {
+) -> Result<(), SameFile> {
     let mut written: Vec<(&str, PathBuf)> = Vec::new();
     for (at, &(name, path)) in outputs.iter().chain(inputs).enumerate() {
         // A path without identity cannot be read or written, which another check says.
@@ -19,16 +36,28 @@ pub(crate) fn check_distinct(
             continue;
         };
         if let Some((other, _)) = written.iter().find(|(_, earlier)| *earlier == file) {
-            return Err(BenchError::usage(format!(
-                "{other} and {name} name the same file, {}; give each its own",
-                file.display()
-            )));
+            return Err(SameFile {
+                first: (*other).to_owned(),
+                second: name.to_owned(),
+                path: file,
+            });
         }
         if at < outputs.len() {
             written.push((name, file));
         }
     }
     Ok(())
+}
+
+/// Writes the value as JSON, indented, whole or not at all.
+///
+/// # Errors
+/// [`TensorError`] with the path.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), TensorError> {
+    write_atomically(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        writeln!(file)
+    })
 }
 
 /// The one path of a file, whatever links and `..` it was named with; a file that does not exist
@@ -63,5 +92,22 @@ mod tests {
         assert!(refusal(&[a], &[("IN", None), b]).starts_with("--a and IN name the same file"));
         // Reading a file twice harms nothing.
         assert!(check_distinct(&[("--a", Some(&*new))], &[b, b]).is_ok());
+    }
+
+    #[test]
+    fn json_is_written_whole_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let value = serde_json::json!({"rate": 0.1, "text": "é"});
+        write_json(&path, &value).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("{\n") && text.ends_with("}\n"));
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            value
+        );
+        let missing = folder.path().join("none").join("a.json");
+        let error = write_json(&missing, &value).unwrap_err();
+        assert!(error.to_string().contains("none"), "{error}");
     }
 }

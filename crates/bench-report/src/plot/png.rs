@@ -2,7 +2,7 @@
 
 use super::figure::Figure;
 use super::ink::Ink;
-use crate::page::error::PageError;
+use crate::error::ReportError;
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ const FONT: &[u8] = include_bytes!("../font/DejaVuSans-subset.ttf");
 const SCALE: f32 = 2.0;
 
 /// The plot as a PNG file, on the light theme's background.
-pub(crate) fn png(figure: &Figure) -> Result<Vec<u8>, PageError> {
-    let failed = |reason: String| PageError::draw(reason).about(&figure.title);
+pub(crate) fn png(figure: &Figure) -> Result<Vec<u8>, ReportError> {
+    let failed = |reason: String| ReportError::draw(reason).about(&figure.title);
     let mut options = Options::default();
     let fonts = Arc::make_mut(&mut options.fontdb);
     fonts.load_font_data(FONT.to_vec());

@@ -1,7 +1,7 @@
 //! The drawing area: text, lines and legends in pixels.
 
 use super::ink::Ink;
-use crate::page::error::PageError;
+use crate::error::ReportError;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -62,8 +62,8 @@ pub(crate) fn fitted(text: &str, width: i32) -> String {
 pub(crate) fn picture(
     width: i32,
     height: i32,
-    paint: impl FnOnce(&Canvas<'_>) -> Result<(), PageError>,
-) -> Result<String, PageError> {
+    paint: impl FnOnce(&Canvas<'_>) -> Result<(), ReportError>,
+) -> Result<String, ReportError> {
     let mut svg = String::new();
     {
         let size = (width.max(1) as u32, height.max(1) as u32);
@@ -102,7 +102,7 @@ impl Canvas<'_> {
         at: (i32, i32),
         ink: Ink,
         align: Align,
-    ) -> Result<(), PageError> {
+    ) -> Result<(), ReportError> {
         let style = style(ink, align, true);
         self.root.draw(&Text::new(text.to_owned(), at, style))?;
         Ok(())
@@ -115,7 +115,7 @@ impl Canvas<'_> {
         to: (i32, i32),
         ink: Ink,
         width: u32,
-    ) -> Result<(), PageError> {
+    ) -> Result<(), ReportError> {
         let style = ink.placeholder().stroke_width(width);
         self.root.draw(&PathElement::new([from, to], style))?;
         Ok(())
@@ -128,14 +128,19 @@ impl Canvas<'_> {
         to: (i32, i32),
         ink: Ink,
         width: u32,
-    ) -> Result<(), PageError> {
+    ) -> Result<(), ReportError> {
         let style = ink.dashed_placeholder().stroke_width(width);
         self.root.draw(&PathElement::new([from, to], style))?;
         Ok(())
     }
 
     /// A text with the background behind, so that no line runs through it.
-    pub(crate) fn label(&self, text: &str, centre: (i32, i32), ink: Ink) -> Result<(), PageError> {
+    pub(crate) fn label(
+        &self,
+        text: &str,
+        centre: (i32, i32),
+        ink: Ink,
+    ) -> Result<(), ReportError> {
         let (half, (x, y)) = (width_of(text) / 2, centre);
         self.block((x - half, y - 8), (x + half, y + 8), Ink::Surface, 1.0)?;
         self.text(text, centre, ink, Align::Centre)
@@ -148,14 +153,14 @@ impl Canvas<'_> {
         to: (i32, i32),
         ink: Ink,
         opacity: f64,
-    ) -> Result<(), PageError> {
+    ) -> Result<(), ReportError> {
         let style = ink.placeholder().mix(opacity).filled();
         self.root.draw(&Rectangle::new([from, to], style))?;
         Ok(())
     }
 
     /// A point, hollow or filled.
-    pub(crate) fn point(&self, at: (i32, i32), ink: Ink, filled: bool) -> Result<(), PageError> {
+    pub(crate) fn point(&self, at: (i32, i32), ink: Ink, filled: bool) -> Result<(), ReportError> {
         let inner = if filled { ink } else { Ink::Surface };
         self.root
             .draw(&Circle::new(at, 4, inner.placeholder().filled()))?;
@@ -165,7 +170,7 @@ impl Canvas<'_> {
     }
 
     /// Draws a legend in rows from `top`.
-    pub(crate) fn legend(&self, keys: &[Key], top: i32) -> Result<(), PageError> {
+    pub(crate) fn legend(&self, keys: &[Key], top: i32) -> Result<(), ReportError> {
         for (key, (x, row)) in keys.iter().zip(places(keys, self.width)) {
             let y = top + row * LINE + LINE / 2;
             match key.mark {

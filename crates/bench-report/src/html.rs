@@ -1,7 +1,8 @@
 //! The page as one HTML file.
 
-use super::error::PageError;
-use super::{Page, plot};
+use crate::error::ReportError;
+use crate::page::Page;
+use crate::plot;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
 
@@ -9,9 +10,9 @@ impl Page {
     /// One file without scripts and without anything that is loaded from elsewhere.
     ///
     /// # Errors
-    /// [`PageError::Layout`] where the template fails.
-    pub fn html(&self) -> Result<String, PageError> {
-        let failed = |error: minijinja::Error| PageError::Layout(error.to_string());
+    /// [`ReportError::Layout`] where the template fails.
+    pub fn html(&self) -> Result<String, ReportError> {
+        let failed = |error: minijinja::Error| ReportError::Layout(error.to_string());
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| AutoEscape::Html);
         environment
