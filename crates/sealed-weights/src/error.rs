@@ -612,7 +612,7 @@ pub enum ModelError {
         path: PathBuf,
     },
     /// The directory changed while it was sealed.
-    #[error("{} changed while it was sealed ({what}); nothing was sealed", path.display())]
+    #[error("{} changed meanwhile ({what}); nothing was done", path.display())]
     DirectoryChanged {
         /// The directory.
         path: PathBuf,

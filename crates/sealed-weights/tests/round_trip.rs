@@ -10,6 +10,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use safetensors_header::LENGTH_BYTES;
 use sealed_weights::core_header::ChunkSize;
+use sealed_weights::error::{ModelError, SealError};
 use sealed_weights::model::{
     ExtractOptions, Extraction, Policy, Rewrap, RotateOptions, Rotation, SealJob, SealOptions,
     SealedModel, rewrap,
@@ -265,6 +266,38 @@ fn rotating_changes_every_byte_but_the_plaintext() {
         .map(|e| e.unwrap().file_name())
         .collect();
     assert_eq!(names.len(), 4, "{names:?}");
+}
+
+#[test]
+fn a_model_that_was_rotated_meanwhile_is_not_changed_for_its_old_key() {
+    let fixture = Fixture::new();
+    fixture.write("a.bin", b"one");
+    fixture.seal(SealOptions::default(), &threads(1));
+    let stale = fixture.open("key", Trust::Publisher);
+    Rotation::prepare(
+        &fixture.open("key", Trust::Publisher),
+        RotateOptions::default(),
+    )
+    .unwrap()
+    .run(&[fixture.recipient("key")], &fixture.publisher, &threads(1))
+    .unwrap();
+    let refused = |error: SealError| {
+        assert!(matches!(
+            error,
+            SealError::Model(ModelError::DirectoryChanged { .. })
+        ));
+    };
+    refused(rewrap(&stale, Rewrap::Add, &[fixture.recipient("other")]).unwrap_err());
+    refused(
+        Rotation::prepare(&stale, RotateOptions::default())
+            .unwrap()
+            .run(&[fixture.recipient("key")], &fixture.publisher, &threads(1))
+            .unwrap_err(),
+    );
+    fixture
+        .open("key", Trust::Publisher)
+        .verify(&threads(1))
+        .unwrap();
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use super::documents::write_new;
+use super::documents::{read_recipients, write_new};
 use super::sealed::SealedModel;
-use super::staging::{lock_directory, sync_directory};
-use crate::error::SealError;
+use super::staging::{lock_unchanged, sync_directory};
+use crate::error::{ModelError, SealError};
 use crate::recipient::{Recipient, RecipientEntry};
 use crate::recipients::{RECIPIENTS_NAME, Recipients, RecipientsFile};
 
@@ -32,8 +32,12 @@ pub fn rewrap(
     recipients: &[Box<dyn Recipient>],
 ) -> Result<Vec<RecipientEntry>, SealError> {
     let directory = model.signed().directory();
-    let _lock = lock_directory(directory)?;
-    let old = model.signed().recipients();
+    let _lock = lock_unchanged(directory, model.signed().signed())?;
+    // Read again: another process may have added recipients since.
+    let old = read_recipients(directory)?;
+    if !old.authentic(model.key()) {
+        return Err(ModelError::RecipientsMac.into());
+    }
     let context = old.context();
     let mut entries = match mode {
         Rewrap::Replace => Vec::new(),

@@ -3,7 +3,7 @@
 use super::extract::needed;
 use super::seal::{now, seal_into, write_manifest, write_recipients};
 use super::sealed::SealedModel;
-use super::staging::{Staging, check_room, lock_directory, parent_of};
+use super::staging::{Staging, check_room, lock_unchanged, parent_of};
 use crate::core_header::ChunkSize;
 use crate::error::SealError;
 use crate::manifest::{Manifest, SignedManifest};
@@ -72,7 +72,7 @@ impl<'a> Rotation<'a> {
         work: &Work<'_>,
     ) -> Result<SignedManifest, SealError> {
         let directory = self.model.signed().directory();
-        let _lock = lock_directory(directory)?;
+        let _lock = lock_unchanged(directory, self.model.signed().signed())?;
         let old = self.model.manifest();
         let key = ModelKey::random()?;
         let staging = Staging::beside(directory)?;

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::documents::{read_manifest, write_new};
 use super::source::{self, SourceFile};
-use super::staging::{Staging, check_room, lock_directory, parent_of};
+use super::staging::{Staging, check_room, lock_unchanged, parent_of};
 use super::tensors::read_header;
 use crate::core_header::ChunkSize;
 use crate::error::{ModelError, SealError};
@@ -163,7 +163,7 @@ impl SealJob {
                 }
                 .into());
             }
-            Some(_) => Some(lock_directory(&self.destination)?),
+            Some(old) => Some(lock_unchanged(&self.destination, old)?),
             None => None,
         };
         let key = ModelKey::random()?;

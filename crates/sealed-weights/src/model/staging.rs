@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with, statvfs};
 
+use super::documents::read_manifest;
 use crate::error::{ModelError, SealError};
 use crate::ids;
+use crate::manifest::SignedManifest;
 
 const MARK: &str = ".weights-seal-";
 
@@ -130,7 +132,7 @@ impl Drop for Staging {
 }
 
 /// Locks a directory that is there, so that two processes do not change it at once.
-pub(crate) fn lock_directory(path: &Path) -> Result<File, SealError> {
+fn lock_directory(path: &Path) -> Result<File, SealError> {
     let file = File::open(path).map_err(io_error("open", path))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
@@ -140,6 +142,20 @@ pub(crate) fn lock_directory(path: &Path) -> Result<File, SealError> {
         .into()),
         Err(errno) => Err(io_error("lock", path)(errno.into())),
     }
+}
+
+/// Locks a sealed directory and checks that it still has the manifest that was read before: after
+/// another process replaced or rotated it, changes for the old key would make it unreadable.
+pub(crate) fn lock_unchanged(path: &Path, read: &SignedManifest) -> Result<File, SealError> {
+    let lock = lock_directory(path)?;
+    if read_manifest(path)?.digest() == read.digest() {
+        return Ok(lock);
+    }
+    Err(ModelError::DirectoryChanged {
+        path: path.to_path_buf(),
+        what: "it has another manifest now".to_owned(),
+    }
+    .into())
 }
 
 /// Fails unless `path`'s file system has room for `needed` bytes.
