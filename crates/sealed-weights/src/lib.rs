@@ -19,6 +19,7 @@ pub mod model;
 pub mod path;
 mod plain;
 pub mod private_file;
+pub mod publisher_file;
 pub mod recipient;
 pub mod recipients;
 mod regular;
