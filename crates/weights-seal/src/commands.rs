@@ -1,0 +1,52 @@
+//! The subcommands.
+
+pub mod exec;
+pub mod inspect;
+pub mod keygen;
+pub mod open;
+pub mod rewrap;
+pub mod rotate;
+pub mod seal;
+pub mod verify;
+
+use crate::cli::{Cli, Command};
+use crate::error::CliError;
+use crate::process;
+use std::io::{ErrorKind, Write};
+
+/// Runs the subcommand; gives the exit code.
+///
+/// # Errors
+/// [`CliError`], whose exit code says what kind of failure it was.
+pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<u8, CliError> {
+    // exec protects its child, which is the process that sees secrets.
+    if !matches!(cli.command, Command::Exec(_)) {
+        process::forbid_dumps();
+    }
+    match cli.command {
+        Command::Keygen(args) => keygen::keygen(&args, out),
+        Command::Seal(args) => seal::seal(&args, out),
+        Command::Open(args) => open::open(&args, out),
+        Command::Exec(args) => return exec::exec(*args),
+        Command::Verify(args) => verify::verify(&args, out),
+        Command::Inspect(args) => inspect::inspect(&args, out),
+        Command::Rewrap(args) => rewrap::rewrap(&args, out),
+        Command::Rotate(args) => rotate::rotate(&args, out),
+    }
+    .map(|()| 0)
+}
+
+/// Prints; a reader that has seen enough (`| head`) is no failure.
+fn print(out: &mut dyn Write, text: &str) -> Result<(), CliError> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(CliError::Output),
+    }
+}
+
+/// Prints to standard error, unless told to be quiet.
+fn note(quiet: bool, text: &str) {
+    if !quiet {
+        let _ = writeln!(std::io::stderr(), "note: {text}");
+    }
+}
