@@ -13,7 +13,7 @@
 //! use bench_report::{Cell, Page, Section, Table, units::{self, Unit}};
 //!
 //! // Threads, bytes per second.
-//! let measured = [(1, 2.8e9), (2, 6.0e9)];
+//! let measured = [(1u64, 2.8e9), (2, 6.0e9)];
 //! let mut section = Section::new("open", "Opening");
 //! section.notes.push("Median of five runs.".to_owned());
 //! // `#`: a column of numbers.
@@ -31,7 +31,7 @@
 //!         label: "fresh memory".to_owned(),
 //!         ink: Ink::Series(0),
 //!         dashed: false,
-//!         points: measured.map(|(threads, rate)| (f64::from(threads), rate)).to_vec(),
+//!         points: measured.map(|(threads, rate)| (threads as f64, rate)).to_vec(),
 //!     }],
 //!     markers: Vec::new(),
 //!     x: Scale::linear("threads", Unit::Number),
