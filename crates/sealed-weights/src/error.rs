@@ -113,8 +113,9 @@ pub enum SealError {
 
     /// A chunk is not the one the publisher signed, though a key holder may have made it.
     #[error(
-        "{}: chunk {chunk} of {chunks} is not what the publisher signed; someone who holds the key \
-         may have replaced it. The output was wiped",
+        "{}: chunk {chunk} of {chunks} is not what the publisher signed: it was altered, moved or \
+         damaged, or someone who holds the key replaced it. The output was wiped; restore the file \
+         from a copy",
         path.display()
     )]
     ChunkHash {
