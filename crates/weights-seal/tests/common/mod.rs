@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
 
+pub(crate) mod exec;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,9 +52,20 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Fixture {
-        let fixture = Fixture {
-            folder: TempDir::new().unwrap(),
-        };
+        Fixture::in_folder(TempDir::new().unwrap())
+    }
+
+    /// In a folder in memory, where waiting for the disk costs nothing.
+    pub(crate) fn in_memory() -> Fixture {
+        Fixture::in_folder(
+            TempDir::new_in("/dev/shm")
+                .or_else(|_| TempDir::new())
+                .unwrap(),
+        )
+    }
+
+    fn in_folder(folder: TempDir) -> Fixture {
+        let fixture = Fixture { folder };
         let (code, _, stderr) = run(program()
             .args(["keygen", "--out"])
             .arg(fixture.path("keys")));
@@ -66,12 +79,16 @@ impl Fixture {
         fixture
     }
 
-    /// With the model sealed into `sealed`.
+    /// With the model sealed.
     pub(crate) fn sealed() -> Fixture {
-        let fixture = Fixture::new();
-        let (code, _, stderr) = fixture.seal("plain", "sealed", &[]);
+        Fixture::new().and_sealed()
+    }
+
+    /// The model sealed into `sealed`.
+    pub(crate) fn and_sealed(self) -> Fixture {
+        let (code, _, stderr) = self.seal("plain", "sealed", &[]);
         assert_eq!(code, 0, "{stderr}");
-        fixture
+        self
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -143,6 +160,15 @@ impl Fixture {
     /// Names in the folder itself.
     pub(crate) fn names(&self) -> Vec<String> {
         names_in(self.folder.path())
+    }
+
+    /// Makes everything the other user's.
+    pub(crate) fn give_to_nobody(&self) {
+        let status = Command::new("chown")
+            .args(["-R", "65534"])
+            .arg(self.folder.path())
+            .status();
+        assert!(status.unwrap().success());
     }
 
     /// Lets another user in; gives a command that runs the program as that user.
