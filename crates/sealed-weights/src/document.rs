@@ -4,8 +4,11 @@
 //! the exact bytes before, so that no second encoding of the same content exists.
 
 use aws_lc_rs::hmac;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::DocumentDefect;
+use crate::manifest::MAX_MODEL_NAME;
 
 /// Longest document read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
@@ -71,6 +74,32 @@ pub(crate) fn authenticated(title: &str, json: &str, key: &hmac::Key) -> String 
     let mac = hmac::sign(key, text.as_bytes());
     text.push_str(&format!("{MAC_WORD} {}\n", hex::encode(mac.as_ref())));
     text
+}
+
+/// Reads a document's JSON, which must be exactly what a writer writes: one text for one content.
+pub(crate) fn parse_json<T: Serialize + DeserializeOwned>(json: &str) -> Result<T, DocumentDefect> {
+    let bad = |message: String| DocumentDefect::Json { message };
+    let content: T = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;
+    let written = serde_json::to_string(&content).map_err(|e| bad(e.to_string()))?;
+    if written != json {
+        return Err(bad(
+            "it is not in the one form that is written: fields in order, no spaces, no needless \
+             escapes"
+                .to_owned(),
+        ));
+    }
+    Ok(content)
+}
+
+/// Whether a text can be a model's name.
+pub(crate) fn check_model_name(name: &str) -> Result<(), DocumentDefect> {
+    if name.is_empty() || name.len() > MAX_MODEL_NAME || name.chars().any(char::is_control) {
+        return Err(DocumentDefect::ModelName {
+            length: name.len(),
+            limit: MAX_MODEL_NAME,
+        });
+    }
+    Ok(())
 }
 
 /// Lower-case hexadecimal of exactly `N` bytes.

@@ -493,6 +493,16 @@ pub enum ModelError {
         /// Who is trusted.
         trusted: String,
     },
+    /// Another model than wanted.
+    #[error(
+        "this is the model {found}, not {wanted}; another model may have been put in its place"
+    )]
+    OtherModel {
+        /// The model id found.
+        found: String,
+        /// The model id wanted.
+        wanted: String,
+    },
     /// An older version than wanted.
     #[error(
         "this is version {found} of the model, older than the version {wanted} asked for; an old copy may have been put back"

@@ -118,10 +118,7 @@ impl SignedManifest {
                 publisher: publisher.to_string(),
             });
         }
-        let manifest: Manifest =
-            serde_json::from_str(lines.json).map_err(|e| DocumentDefect::Json {
-                message: e.to_string(),
-            })?;
+        let manifest: Manifest = document::parse_json(lines.json)?;
         check(&manifest)?;
         Ok(SignedManifest {
             manifest,
@@ -170,13 +167,7 @@ fn digest_of(text: &str) -> ManifestDigest {
 }
 
 fn check(manifest: &Manifest) -> Result<(), DocumentDefect> {
-    let name = &manifest.model;
-    if name.is_empty() || name.len() > MAX_MODEL_NAME || name.chars().any(char::is_control) {
-        return Err(DocumentDefect::ModelName {
-            length: name.len(),
-            limit: MAX_MODEL_NAME,
-        });
-    }
+    document::check_model_name(&manifest.model)?;
     if manifest.files.is_empty() || manifest.files.len() > MAX_FILES {
         return Err(DocumentDefect::FileCount {
             count: manifest.files.len(),

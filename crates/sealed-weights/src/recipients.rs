@@ -48,7 +48,8 @@ impl RecipientsFile {
     /// Writes the section for a key.
     ///
     /// # Errors
-    /// [`DocumentDefect::RecipientCount`] for none or more than [`MAX_RECIPIENTS`].
+    /// [`DocumentDefect::RecipientCount`] for none or more than [`MAX_RECIPIENTS`],
+    /// [`DocumentDefect::ModelName`].
     pub fn write(recipients: Recipients, key: &ModelKey) -> Result<RecipientsFile, DocumentDefect> {
         check(&recipients)?;
         let json = serde_json::to_string(&recipients).map_err(|e| DocumentDefect::Json {
@@ -68,10 +69,7 @@ impl RecipientsFile {
         if !lines.rest.is_empty() {
             return Err(DocumentDefect::Line { what: "last" });
         }
-        let recipients: Recipients =
-            serde_json::from_str(lines.json).map_err(|e| DocumentDefect::Json {
-                message: e.to_string(),
-            })?;
+        let recipients: Recipients = document::parse_json(lines.json)?;
         check(&recipients)?;
         Ok(RecipientsFile {
             recipients,
@@ -112,6 +110,8 @@ impl RecipientsFile {
 }
 
 fn check(recipients: &Recipients) -> Result<(), DocumentDefect> {
+    // A line end in it would make two wrapping contexts one.
+    document::check_model_name(&recipients.model)?;
     let count = recipients.recipients.len();
     if count == 0 || count > MAX_RECIPIENTS {
         return Err(DocumentDefect::RecipientCount {

@@ -4,7 +4,7 @@ use crate::error::CliError;
 use crate::keys;
 use clap::{Args, ValueEnum};
 use sealed_weights::core_header::ChunkSize;
-use sealed_weights::ids::ManifestDigest;
+use sealed_weights::ids::{ManifestDigest, ModelId};
 use sealed_weights::model::Policy;
 use sealed_weights::publisher_file;
 use sealed_weights::recipient::{Identity, Recipient};
@@ -31,6 +31,10 @@ pub struct PolicyArgs {
     /// Accept anybody's signature: the content is then as trustworthy as the holders of the key
     #[arg(long, conflicts_with = "publisher")]
     pub any_publisher: bool,
+
+    /// Accept only the model with this id (see: weights-seal inspect)
+    #[arg(long, value_name = "ID")]
+    pub expect_model: Option<ModelId>,
 
     /// Refuse versions below this one, which may be old copies put back
     #[arg(long, value_name = "N")]
@@ -72,6 +76,7 @@ impl PolicyArgs {
                 .collect::<Result<_, _>>()
                 .map_err(CliError::flag(flag))?,
             any_publisher: self.any_publisher,
+            model_id: self.expect_model,
             min_version: self.min_version,
             expect_digest: self.expect_digest,
             trust: match self.trust {

@@ -1,7 +1,7 @@
 //! What a reader insists on before anything of a model is opened.
 
 use crate::error::ModelError;
-use crate::ids::ManifestDigest;
+use crate::ids::{ManifestDigest, ModelId};
 use crate::manifest::SignedManifest;
 use crate::sealed_file::Trust;
 use crate::signing::PublisherId;
@@ -13,6 +13,9 @@ pub struct Policy {
     pub publishers: Vec<PublisherId>,
     /// Accept anybody's signature: then content is as trustworthy as the holders of the key.
     pub any_publisher: bool,
+    /// The only model accepted: any other one of the same publisher, though signed, may have been
+    /// put in its place.
+    pub model_id: Option<ModelId>,
     /// The least version accepted: an older one, though signed, may be a copy put back.
     pub min_version: Option<u64>,
     /// SHA-256 of the only manifest accepted.
@@ -35,7 +38,7 @@ impl Policy {
     ///
     /// # Errors
     /// [`ModelError::NoPublisher`], [`ModelError::UntrustedPublisher`],
-    /// [`ModelError::OldVersion`], [`ModelError::OtherDigest`].
+    /// [`ModelError::OtherModel`], [`ModelError::OldVersion`], [`ModelError::OtherDigest`].
     pub fn check(&self, signed: &SignedManifest) -> Result<(), ModelError> {
         let found = signed.publisher();
         if !self.any_publisher {
@@ -52,6 +55,13 @@ impl Policy {
                     trusted: trusted.join(", "),
                 });
             }
+        }
+        let model_id = signed.manifest().model_id;
+        if let Some(wanted) = self.model_id.filter(|wanted| *wanted != model_id) {
+            return Err(ModelError::OtherModel {
+                found: model_id.to_string(),
+                wanted: wanted.to_string(),
+            });
         }
         let version = signed.manifest().version;
         if let Some(wanted) = self.min_version.filter(|wanted| version < *wanted) {
