@@ -77,6 +77,78 @@ impl Drop for RingKey {
     }
 }
 
+impl Key {
+    fn new(provider: Provider, suite: Suite, key: &[u8]) -> Result<Key, SealError> {
+        Ok(match provider {
+            Provider::AwsLc => {
+                use aws_lc_rs::aead::{AES_256_GCM, CHACHA20_POLY1305, LessSafeKey, UnboundKey};
+                let algorithm = match suite {
+                    Suite::Aes256Gcm => &AES_256_GCM,
+                    Suite::ChaCha20Poly1305 => &CHACHA20_POLY1305,
+                };
+                let key = UnboundKey::new(algorithm, key).map_err(|_| SealError::Cipher)?;
+                Key::AwsLc(LessSafeKey::new(key))
+            }
+            Provider::Ring => {
+                use ring::aead::{AES_256_GCM, CHACHA20_POLY1305, LessSafeKey, UnboundKey};
+                let algorithm = match suite {
+                    Suite::Aes256Gcm => &AES_256_GCM,
+                    Suite::ChaCha20Poly1305 => &CHACHA20_POLY1305,
+                };
+                let key = UnboundKey::new(algorithm, key).map_err(|_| SealError::Cipher)?;
+                Key::Ring(Box::new(RingKey(ManuallyDrop::new(LessSafeKey::new(key)))))
+            }
+        })
+    }
+
+    fn seal(&self, nonce: [u8; 12], aad: &[u8], chunk: &mut [u8]) -> Result<Tag, SealError> {
+        let mut bytes = [0; TAG_BYTES];
+        match self {
+            Key::AwsLc(key) => {
+                use aws_lc_rs::aead::{Aad, Nonce};
+                let nonce = Nonce::assume_unique_for_key(nonce);
+                let tag = key
+                    .seal_in_place_separate_tag(nonce, Aad::from(aad), chunk)
+                    .map_err(|_| SealError::Cipher)?;
+                bytes.copy_from_slice(tag.as_ref());
+            }
+            Key::Ring(key) => {
+                use ring::aead::{Aad, Nonce};
+                let nonce = Nonce::assume_unique_for_key(nonce);
+                let tag = key
+                    .0
+                    .seal_in_place_separate_tag(nonce, Aad::from(aad), chunk)
+                    .map_err(|_| SealError::Cipher)?;
+                bytes.copy_from_slice(tag.as_ref());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// `false`, with the chunk wiped, if the tag does not fit.
+    fn open(&self, nonce: [u8; 12], aad: &[u8], chunk: &mut [u8], tag: &Tag) -> bool {
+        let opened = match self {
+            Key::AwsLc(key) => {
+                use aws_lc_rs::aead::{Aad, Nonce};
+                let nonce = Nonce::assume_unique_for_key(nonce);
+                key.open_in_place_separate_tag(nonce, Aad::from(aad), tag, chunk)
+                    .is_ok()
+            }
+            Key::Ring(key) => {
+                use ring::aead::{Aad, Nonce};
+                let nonce = Nonce::assume_unique_for_key(nonce);
+                key.0
+                    .open_in_place_separate_tag(nonce, Aad::from(aad), (*tag).into(), chunk, 0..)
+                    .is_ok()
+            }
+        };
+        if !opened {
+            chunk.zeroize();
+        }
+        opened
+    }
+}
+
 /// Seals and opens the chunks of one file. `Send + Sync`; used from many threads at once.
 pub struct ChunkCipher {
     key: Key,
@@ -112,28 +184,8 @@ impl ChunkCipher {
         key: &[u8],
         base_nonce: [u8; 12],
     ) -> Result<ChunkCipher, SealError> {
-        let key = match provider {
-            Provider::AwsLc => {
-                use aws_lc_rs::aead::{AES_256_GCM, CHACHA20_POLY1305, LessSafeKey, UnboundKey};
-                let algorithm = match core.suite {
-                    Suite::Aes256Gcm => &AES_256_GCM,
-                    Suite::ChaCha20Poly1305 => &CHACHA20_POLY1305,
-                };
-                let key = UnboundKey::new(algorithm, key).map_err(|_| SealError::Cipher)?;
-                Key::AwsLc(LessSafeKey::new(key))
-            }
-            Provider::Ring => {
-                use ring::aead::{AES_256_GCM, CHACHA20_POLY1305, LessSafeKey, UnboundKey};
-                let algorithm = match core.suite {
-                    Suite::Aes256Gcm => &AES_256_GCM,
-                    Suite::ChaCha20Poly1305 => &CHACHA20_POLY1305,
-                };
-                let key = UnboundKey::new(algorithm, key).map_err(|_| SealError::Cipher)?;
-                Key::Ring(Box::new(RingKey(ManuallyDrop::new(LessSafeKey::new(key)))))
-            }
-        };
         Ok(ChunkCipher {
-            key,
+            key: Key::new(provider, core.suite, key)?,
             base_nonce,
             file_id: core.file_id,
             chunks: core.chunks(),
@@ -145,56 +197,16 @@ impl ChunkCipher {
     /// # Errors
     /// [`SealError::Cipher`] if the library refuses, which it does only beyond its length limit.
     pub fn seal_in_place(&self, index: u64, chunk: &mut [u8]) -> Result<Tag, SealError> {
-        let mut bytes = [0; TAG_BYTES];
-        match &self.key {
-            Key::AwsLc(key) => {
-                use aws_lc_rs::aead::{Aad, Nonce};
-                let nonce = Nonce::assume_unique_for_key(self.nonce(index));
-                let aad = Aad::from(self.additional_data(index));
-                let tag = key
-                    .seal_in_place_separate_tag(nonce, aad, chunk)
-                    .map_err(|_| SealError::Cipher)?;
-                bytes.copy_from_slice(tag.as_ref());
-            }
-            Key::Ring(key) => {
-                use ring::aead::{Aad, Nonce};
-                let nonce = Nonce::assume_unique_for_key(self.nonce(index));
-                let aad = Aad::from(self.additional_data(index));
-                let tag = key
-                    .0
-                    .seal_in_place_separate_tag(nonce, aad, chunk)
-                    .map_err(|_| SealError::Cipher)?;
-                bytes.copy_from_slice(tag.as_ref());
-            }
-        }
-        Ok(bytes)
+        self.key
+            .seal(self.nonce(index), &self.additional_data(index), chunk)
     }
 
     /// Decrypts chunk `index` in place. `false`, with the chunk wiped, if the tag is not that of
     /// these bytes at this place in this file.
     #[must_use]
     pub fn open_in_place(&self, index: u64, chunk: &mut [u8], tag: &Tag) -> bool {
-        let opened = match &self.key {
-            Key::AwsLc(key) => {
-                use aws_lc_rs::aead::{Aad, Nonce};
-                let nonce = Nonce::assume_unique_for_key(self.nonce(index));
-                let aad = Aad::from(self.additional_data(index));
-                key.open_in_place_separate_tag(nonce, aad, tag, chunk)
-                    .is_ok()
-            }
-            Key::Ring(key) => {
-                use ring::aead::{Aad, Nonce};
-                let nonce = Nonce::assume_unique_for_key(self.nonce(index));
-                let aad = Aad::from(self.additional_data(index));
-                key.0
-                    .open_in_place_separate_tag(nonce, aad, (*tag).into(), chunk, 0..)
-                    .is_ok()
-            }
-        };
-        if !opened {
-            chunk.zeroize();
-        }
-        opened
+        let aad = self.additional_data(index);
+        self.key.open(self.nonce(index), &aad, chunk, tag)
     }
 
     /// The base nonce with the big-endian index XORed into its last eight bytes.
@@ -215,6 +227,9 @@ impl ChunkCipher {
         data
     }
 }
+
+#[cfg(test)]
+mod known_answers;
 
 #[cfg(test)]
 mod tests {

@@ -34,3 +34,6 @@ pub fn content_root(
     hasher.update(hashes.as_flattened());
     ContentRoot::new(*hasher.finalize().as_bytes())
 }
+
+#[cfg(test)]
+mod known_answers;

@@ -90,6 +90,9 @@ pub(crate) fn derive<const N: usize>(
 }
 
 #[cfg(test)]
+mod known_answers;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -81,3 +81,6 @@ impl PublisherKey {
         bytes
     }
 }
+
+#[cfg(test)]
+mod known_answers;
