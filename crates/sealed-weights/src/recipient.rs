@@ -3,6 +3,8 @@
 //! Each kind is a file of its own. The kinds whose libraries are large or that talk to a network
 //! are behind cargo features; their entries can be read, listed and kept without the feature.
 
+#[cfg(feature = "age")]
+pub mod age;
 mod context;
 mod entry;
 pub mod key_file;

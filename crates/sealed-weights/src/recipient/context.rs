@@ -3,6 +3,7 @@
 use aws_lc_rs::digest;
 use serde::{Deserialize, Serialize};
 
+use super::entry::printable;
 use crate::ids::{KeyId, ModelId};
 
 /// The encryption context: pairs of names and values, in this order, that a key management service
@@ -71,5 +72,35 @@ impl WrapContext {
             .filter(|(one, two)| one.1 != two.1)
             .map(|(one, _)| one.0)
             .collect()
+    }
+
+    /// Why a key that was wrapped for `bound_to` does not open here, for messages: the pairs that
+    /// differ with both values, or what else it can be. `bound_to` is not to be trusted.
+    #[must_use]
+    pub fn mismatch(&self, bound_to: &WrapContext) -> String {
+        let differing = self.differences(bound_to);
+        if differing.is_empty() {
+            return "the wrapped key was altered, or it was wrapped by another key; restore the \
+                    recipients section from a copy"
+                .to_owned();
+        }
+        let values: Vec<String> = bound_to
+            .pairs()
+            .iter()
+            .zip(self.pairs())
+            .filter(|(wrapped, _)| differing.contains(&wrapped.0))
+            .map(|(wrapped, here)| {
+                let [wrapped_value, here] = [&wrapped.1, &here.1].map(|text| printable(text));
+                format!(
+                    "{} (wrapped for '{wrapped_value}', here '{here}')",
+                    wrapped.0
+                )
+            })
+            .collect();
+        format!(
+            "the context differs in {}; the wrapped key belongs to another model or version, use \
+             this model's own recipients section",
+            values.join(" and ")
+        )
     }
 }

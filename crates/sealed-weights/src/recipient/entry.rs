@@ -94,6 +94,8 @@ pub struct AgeEntry {
     pub recipient: String,
     /// A binary age file of the model key and the context's digest, base64.
     pub file: String,
+    /// What it was bound to when wrapped: tells, when it does not open, what differs.
+    pub bound_to: WrapContext,
 }
 
 /// Encrypted by a Transit key.
@@ -159,7 +161,7 @@ mod tests {
                 "passphrase",
             ),
             (
-                r#""kind":"age","recipient":"age1x","file":"""#.to_owned(),
+                format!(r#""kind":"age","recipient":"age1x","file":"","bound_to":{bound}"#),
                 "age age1x",
             ),
             (

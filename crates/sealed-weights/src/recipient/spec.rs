@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | `key-file:PATH` | yes | yes |
 //! | `passphrase`, `passphrase:env:VAR`, `passphrase:file:PATH` | yes | yes |
+//! | `age:age1…` | yes | |
+//! | `age:PATH` of an age identity file | | yes |
 //!
 //! No secret is ever part of the text.
 
@@ -29,12 +31,16 @@ const FEATURES: [&str; 4] = ["age", "vault", "pkcs11", "aws-kms"];
 pub fn parse_recipient(text: &str, options: &Options) -> Result<Box<dyn Recipient>, KeyError> {
     let (kind, details) = split(text);
     match kind {
-        "key-file" => Ok(Box::new(KeyFile::read(key_file_path(details)?)?)),
+        "key-file" => Ok(Box::new(KeyFile::read(path_of(details, KEY_FILE)?)?)),
         "passphrase" => {
             let source = SecretSource::parse("passphrase", details)?;
             let secret = source.read("passphrase", Purpose::Wrap, options)?;
             Ok(Box::new(Passphrase::new(secret)?))
         }
+        #[cfg(feature = "age")]
+        "age" => Ok(Box::new(super::age::AgeRecipient::parse(
+            details.unwrap_or_default(),
+        )?)),
         _ => Err(unknown(kind, "recipient")),
     }
 }
@@ -46,10 +52,15 @@ pub fn parse_recipient(text: &str, options: &Options) -> Result<Box<dyn Recipien
 pub fn parse_identity(text: &str, options: &Options) -> Result<Box<dyn Identity>, KeyError> {
     let (kind, details) = split(text);
     match kind {
-        "key-file" => Ok(Box::new(KeyFile::read(key_file_path(details)?)?)),
+        "key-file" => Ok(Box::new(KeyFile::read(path_of(details, KEY_FILE)?)?)),
         "passphrase" => {
             let source = SecretSource::parse("passphrase", details)?;
             Ok(Box::new(LatePassphrase::new(source, options)))
+        }
+        #[cfg(feature = "age")]
+        "age" => {
+            let path = path_of(details, "age:PATH with a file of age-keygen")?;
+            Ok(Box::new(super::age::AgeIdentity::read(path)?))
         }
         _ => Err(unknown(kind, "identity")),
     }
@@ -62,13 +73,14 @@ fn split(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn key_file_path(details: Option<&str>) -> Result<&Path, KeyError> {
+const KEY_FILE: &str = "key-file:PATH (weights-seal keygen makes one)";
+
+fn path_of<'a>(details: Option<&'a str>, form: &str) -> Result<&'a Path, KeyError> {
     match details {
         Some(path) if !path.is_empty() => Ok(Path::new(path)),
         _ => Err(KeyError::Malformed {
-            what: "key-file".to_owned(),
-            reason: "the path is missing; write key-file:PATH (weights-seal keygen makes one)"
-                .to_owned(),
+            what: "the text".to_owned(),
+            reason: format!("the path is missing; write {form}"),
         }),
     }
 }

@@ -1,5 +1,7 @@
 //! Recipients and identities: the kinds, their texts, and what they answer when something is wrong.
 
+#[cfg(feature = "age")]
+mod age;
 mod common;
 mod key_file;
 mod keyring;
