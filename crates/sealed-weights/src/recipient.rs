@@ -12,6 +12,8 @@ pub mod keyring;
 pub(crate) mod local_wrap;
 pub mod options;
 pub mod passphrase;
+#[cfg(feature = "pkcs11")]
+pub mod pkcs11;
 mod secret_source;
 pub mod spec;
 

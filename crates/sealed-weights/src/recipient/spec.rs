@@ -6,6 +6,7 @@
 //! | `passphrase`, `passphrase:env:VAR`, `passphrase:file:PATH` | yes | yes |
 //! | `age:age1…` | yes | |
 //! | `age:PATH` of an age identity file | | yes |
+//! | `pkcs11:token=LABEL;object=LABEL?module-path=PATH&pin-source=SOURCE` | yes | yes |
 //!
 //! No secret is ever part of the text.
 
@@ -41,6 +42,11 @@ pub fn parse_recipient(text: &str, options: &Options) -> Result<Box<dyn Recipien
         "age" => Ok(Box::new(super::age::AgeRecipient::parse(
             details.unwrap_or_default(),
         )?)),
+        #[cfg(feature = "pkcs11")]
+        "pkcs11" => Ok(Box::new(super::pkcs11::Pkcs11Key::parse(
+            details.unwrap_or_default(),
+            options,
+        )?)),
         _ => Err(unknown(kind, "recipient")),
     }
 }
@@ -62,6 +68,11 @@ pub fn parse_identity(text: &str, options: &Options) -> Result<Box<dyn Identity>
             let path = path_of(details, "age:PATH with a file of age-keygen")?;
             Ok(Box::new(super::age::AgeIdentity::read(path)?))
         }
+        #[cfg(feature = "pkcs11")]
+        "pkcs11" => Ok(Box::new(super::pkcs11::Pkcs11Key::parse(
+            details.unwrap_or_default(),
+            options,
+        )?)),
         _ => Err(unknown(kind, "identity")),
     }
 }

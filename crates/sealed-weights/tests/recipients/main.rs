@@ -6,4 +6,8 @@ mod common;
 mod key_file;
 mod keyring;
 mod passphrase;
+#[cfg(feature = "pkcs11")]
+mod pkcs11;
+#[cfg(feature = "pkcs11")]
+mod programs;
 mod spec;

@@ -44,7 +44,7 @@ fn a_kind_that_is_left_out_names_its_feature() {
     let built = [
         ("age", cfg!(feature = "age")),
         ("vault", false),
-        ("pkcs11", false),
+        ("pkcs11", cfg!(feature = "pkcs11")),
         ("aws-kms", false),
     ];
     for (kind, built) in built {
