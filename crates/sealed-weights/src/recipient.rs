@@ -16,6 +16,8 @@ pub mod passphrase;
 pub mod pkcs11;
 mod secret_source;
 pub mod spec;
+#[cfg(feature = "vault")]
+pub mod vault;
 
 use std::fmt;
 

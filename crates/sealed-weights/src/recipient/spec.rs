@@ -6,6 +6,8 @@
 //! | `passphrase`, `passphrase:env:VAR`, `passphrase:file:PATH` | yes | yes |
 //! | `age:age1…` | yes | |
 //! | `age:PATH` of an age identity file | | yes |
+//! | `vault:MOUNT/KEY` | yes | yes |
+//! | `vault`: every key that the token may use | | yes |
 //! | `pkcs11:token=LABEL;object=LABEL?module-path=PATH&pin-source=SOURCE` | yes | yes |
 //!
 //! No secret is ever part of the text.
@@ -47,6 +49,11 @@ pub fn parse_recipient(text: &str, options: &Options) -> Result<Box<dyn Recipien
             details.unwrap_or_default(),
             options,
         )?)),
+        #[cfg(feature = "vault")]
+        "vault" => Ok(Box::new(super::vault::VaultRecipient::parse(
+            details.unwrap_or_default(),
+            options,
+        )?)),
         _ => Err(unknown(kind, "recipient")),
     }
 }
@@ -72,6 +79,10 @@ pub fn parse_identity(text: &str, options: &Options) -> Result<Box<dyn Identity>
         "pkcs11" => Ok(Box::new(super::pkcs11::Pkcs11Key::parse(
             details.unwrap_or_default(),
             options,
+        )?)),
+        #[cfg(feature = "vault")]
+        "vault" => Ok(Box::new(super::vault::VaultIdentity::parse(
+            details, options,
         )?)),
         _ => Err(unknown(kind, "identity")),
     }

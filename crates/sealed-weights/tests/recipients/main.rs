@@ -8,6 +8,12 @@ mod keyring;
 mod passphrase;
 #[cfg(feature = "pkcs11")]
 mod pkcs11;
-#[cfg(feature = "pkcs11")]
+#[cfg(any(feature = "pkcs11", feature = "vault"))]
 mod programs;
+#[cfg(feature = "vault")]
+mod servers;
 mod spec;
+#[cfg(feature = "vault")]
+mod vault;
+#[cfg(feature = "vault")]
+mod vault_faults;

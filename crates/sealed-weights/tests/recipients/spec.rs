@@ -43,7 +43,7 @@ fn an_unknown_kind_is_refused_with_the_list() {
 fn a_kind_that_is_left_out_names_its_feature() {
     let built = [
         ("age", cfg!(feature = "age")),
-        ("vault", false),
+        ("vault", cfg!(feature = "vault")),
         ("pkcs11", cfg!(feature = "pkcs11")),
         ("aws-kms", false),
     ];
