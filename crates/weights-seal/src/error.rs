@@ -106,7 +106,7 @@ fn code_of(error: &SealError) -> u8 {
             KeyError::Service { .. } | KeyError::NotBuilt { .. } => NOT_AVAILABLE,
             _ => REFUSED,
         },
-        SealError::Model(error) => match error {
+        SealError::Model(
             ModelError::NoManifest { .. }
             | ModelError::NoRecipients { .. }
             | ModelError::UntrustedPublisher { .. }
@@ -117,9 +117,8 @@ fn code_of(error: &SealError) -> u8 {
             | ModelError::ContextDiffers { .. }
             | ModelError::Unlisted { .. }
             | ModelError::Missing { .. }
-            | ModelError::OtherFile { .. } => REFUSED,
-            _ => USAGE,
-        },
+            | ModelError::OtherFile { .. },
+        ) => REFUSED,
         _ => USAGE,
     }
 }

@@ -19,9 +19,10 @@ fn what_a_command_leaves_running_loses_the_plaintext() {
     let (code, stdout, stderr) = run(exec(&fixture).args(["--", "sh", "-c", script]));
     assert_eq!(code, 0, "{stderr}");
     let (pid, directory) = stdout.trim().split_once(' ').unwrap();
-    let seen = format!("/proc/{pid}/root{directory}");
-    assert!(Path::new(&format!("/proc/{pid}/root/proc")).exists());
-    assert!(!Path::new(&seen).exists(), "{seen}");
+    let root = Path::new("/proc").join(pid).join("root");
+    let seen = root.join(directory.trim_start_matches('/'));
+    assert!(root.join("proc").exists());
+    assert!(!seen.exists(), "{}", seen.display());
     nix::sys::signal::kill(
         nix::unistd::Pid::from_raw(pid.parse().unwrap()),
         Signal::SIGKILL,
@@ -35,7 +36,7 @@ fn a_kill_at_any_moment_leaves_nothing_to_read() {
         return;
     }
     let fixture = Fixture::new();
-    fixture.write("plain/large.bin", &pattern(20_000_000, 3));
+    fixture.write("plain/large.bin", &pattern(6_000_000, 3));
     assert_eq!(fixture.seal("plain", "sealed", &[]).0, 0);
     kill_at_random(&fixture, 20);
 }

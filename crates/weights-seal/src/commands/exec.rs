@@ -141,17 +141,11 @@ fn become_command(
     let core_limit = process::forbid_dumps();
     let signed = SignedModel::read(&args.sealed, args.policy.policy()?)?;
     let model = signed.unlock(&args.keys.identities()?)?;
-    let needed = pages(&model, PAGE);
-    memory::check(needed)?;
+    let huge_pages = kind == Kind::MountPoint && args.huge_pages == Switch::Yes;
+    memory::check(pages(&model, if huge_pages { HUGE_PAGE } else { PAGE }))?;
     if kind == Kind::MountPoint {
-        let huge_pages = args.huge_pages == Switch::Yes;
-        let mounted = namespace::mount_memory(
-            at,
-            Memory {
-                size: size(args, &model, needed)?,
-                huge_pages,
-            },
-        )?;
+        let size = size(args, &model)?;
+        let mounted = namespace::mount_memory(at, Memory { size, huge_pages })?;
         explain(quiet, mounted, huge_pages);
     } else {
         note(
@@ -190,7 +184,8 @@ fn become_command(
     Err(program.exec(at, &args.placeholder, &hidden))
 }
 
-fn size(args: &ExecArgs, model: &SealedModel, needed: u64) -> Result<u64, CliError> {
+fn size(args: &ExecArgs, model: &SealedModel) -> Result<u64, CliError> {
+    let needed = pages(model, PAGE);
     match args.size {
         // With huge pages each file may take one more than it needs.
         None => Ok(pages(model, HUGE_PAGE).saturating_add(SLACK)),
