@@ -8,15 +8,14 @@
 
 mod common;
 
-use common::{Fixture, Random, program, run, signal, spawn};
-use nix::sys::signal::Signal;
+use common::{Fixture, Random, program, run, spawn};
 use sealed_weights::model::{Policy, SealedModel};
 use sealed_weights::publisher_file;
 use sealed_weights::recipient::key_file::KeyFile;
 use sealed_weights::work::Work;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 fn crashes() -> u64 {
@@ -60,12 +59,39 @@ fn state(fixture: &Fixture) -> State {
     }
 }
 
-fn left_behind(fixture: &Fixture) -> usize {
-    let names = fixture.names();
+/// Names of hidden directories, in which runs prepare what will be.
+fn hidden(fixture: &Fixture) -> BTreeSet<String> {
+    let names = fixture.names().into_iter();
     names
-        .iter()
         .filter(|name| name.contains(".weights-seal-"))
-        .count()
+        .collect()
+}
+
+/// Waits until the run has made its hidden directory, or has ended.
+fn wait_for_hidden(fixture: &Fixture, child: &mut Child, before: &BTreeSet<String>) {
+    while child.try_wait().unwrap().is_none() && hidden(fixture).is_subset(before) {
+        std::thread::yield_now();
+    }
+}
+
+/// How long a run takes, from its start and from when it has made its hidden directory.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    whole: Duration,
+    writing: Duration,
+}
+
+fn measure(fixture: &Fixture, command: &mut Command) -> Times {
+    let (start, before) = (Instant::now(), hidden(fixture));
+    let mut child = spawn(command);
+    wait_for_hidden(fixture, &mut child, &before);
+    let writing = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    Times {
+        whole: start.elapsed(),
+        writing: writing.elapsed(),
+    }
 }
 
 /// A fixture whose `other` is a second key.
@@ -89,14 +115,13 @@ fn kill_at_random(
 ) {
     let mut random = Random(seed);
     let mut old = state(fixture);
-    // The time of a whole run: the longest of three.
-    let mut whole = Duration::ZERO;
+    // The longest of three runs.
+    let mut times = Times::default();
     for _ in 0..3 {
         before(&old);
-        let start = Instant::now();
-        let (code, _, stderr) = run(&mut command(&old));
-        whole = whole.max(start.elapsed());
-        assert_eq!(code, 0, "{stderr}");
+        let run = measure(fixture, &mut command(&old));
+        times.whole = times.whole.max(run.whole);
+        times.writing = times.writing.max(run.writing);
         let now = state(fixture);
         assert_eq!(now, new(&old));
         old = now;
@@ -104,14 +129,21 @@ fn kill_at_random(
     let (mut kept, mut replaced) = (0, 0);
     for turn in 0..crashes() {
         before(&old);
-        let expected = new(&old);
+        let (expected, there) = (new(&old), hidden(fixture));
         let mut child = spawn(&mut command(&old));
+        // Most of a run is over before it writes: every other kill comes after that.
+        let span = if turn % 2 == 0 {
+            times.whole
+        } else {
+            wait_for_hidden(fixture, &mut child, &there);
+            times.writing
+        };
         // The moment is the purpose of this wait.
-        let moment = Instant::now() + whole.mul_f64(random.fraction());
+        let moment = Instant::now() + span.mul_f64(random.fraction());
         while Instant::now() < moment {
             std::thread::yield_now();
         }
-        signal(&child, Signal::SIGKILL);
+        child.kill().unwrap();
         child.wait().unwrap();
         let now = state(fixture);
         if now == old {
@@ -123,7 +155,7 @@ fn kill_at_random(
         }
         // Each run clears away what the one before left, unless it is killed before that.
         assert!(
-            left_behind(fixture) <= 1,
+            hidden(fixture).len() <= 1,
             "turn {turn}: {:?}",
             fixture.names()
         );
@@ -132,7 +164,7 @@ fn kill_at_random(
     before(&old);
     let (code, _, stderr) = run(&mut command(&old));
     assert_eq!(code, 0, "{stderr}");
-    assert_eq!(left_behind(fixture), 0, "{:?}", fixture.names());
+    assert_eq!(hidden(fixture), BTreeSet::new());
     assert_eq!(state(fixture), new(&old));
 }
 
