@@ -9,6 +9,7 @@ use crate::error::SealError;
 use crate::manifest::{Manifest, SignedManifest};
 use crate::recipient::Recipient;
 use crate::seal_file::FileSettings;
+use crate::sealed_file::Trust;
 use crate::secret::ModelKey;
 use crate::signing::PublisherKey;
 use crate::suite::Suite;
@@ -61,7 +62,8 @@ impl<'a> Rotation<'a> {
     }
 
     /// Seals every file under a fresh key, as the next version, and exchanges the directories in
-    /// one step. Plaintext is held one chunk for each thread at a time.
+    /// one step. Plaintext is held one chunk for each thread at a time, and is always checked
+    /// against the old signature.
     ///
     /// # Errors
     /// [`SealError`]; the model is then as it was.
@@ -86,7 +88,9 @@ impl<'a> Rotation<'a> {
         };
         let mut files = Vec::with_capacity(old.files.len());
         for listed in &old.files {
-            let source = self.model.file(listed.path.as_str())?;
+            // What is signed anew must be what was signed, and not what a key holder made of it.
+            let path = listed.path.as_str();
+            let source = self.model.file_trusting(path, Trust::Publisher)?;
             let public_bytes = source.core().public_header.map_or(0, |p| p.length);
             files.push(seal_into(
                 staging.path(),

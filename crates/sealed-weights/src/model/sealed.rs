@@ -8,7 +8,7 @@ use super::tensors::Catalogue;
 use crate::error::SealError;
 use crate::manifest::Manifest;
 use crate::recipient::Identity;
-use crate::sealed_file::SealedFile;
+use crate::sealed_file::{SealedFile, Trust};
 use crate::secret::ModelKey;
 use crate::work::Work;
 use std::sync::OnceLock;
@@ -64,13 +64,13 @@ impl SealedModel {
     /// # Errors
     /// [`crate::error::ModelError::UnknownFile`], and as [`SealedFile::open`].
     pub fn file(&self, path: &str) -> Result<SealedFile, SealError> {
+        self.file_trusting(path, self.signed.policy().trust)
+    }
+
+    /// The same, whatever the policy trusts.
+    pub(super) fn file_trusting(&self, path: &str, trust: Trust) -> Result<SealedFile, SealError> {
         let listed = self.signed.listed(path)?;
-        SealedFile::open(
-            self.signed.front(listed)?,
-            listed,
-            &self.key,
-            self.signed.policy().trust,
-        )
+        SealedFile::open(self.signed.front(listed)?, listed, &self.key, trust)
     }
 
     /// Checks every byte of every file.

@@ -97,6 +97,17 @@ attacks! { "Key holders",
             site.refused_with_file(SECOND, &forged, Route::SIGNED)
         },
     }
+    forgery_signed_by_rotating {
+        done: "the same forgery, and the publisher rotates the key while trusting all key holders",
+        refused: ["SealError::ChunkHash"],
+        checked: "chunk hash",
+        run: || {
+            let site = Site::new(Suite::Aes256Gcm);
+            fs::write(site.sealed(SECOND), forge(&site).bytes()).unwrap();
+            site.accepted(&[Route::KeyHolders]);
+            site.refuses_to_rotate(Route::KeyHolders)
+        },
+    }
     resealed_by_a_key_holder {
         done: "a shard sealed anew by a key holder",
         refused: ["ModelError::OtherFile"],

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use sealed_weights::error::SealError;
 use sealed_weights::manifest::MANIFEST_NAME;
-use sealed_weights::model::{ExtractOptions, Extraction, Policy, SealedModel, SignedModel};
+use sealed_weights::model::{
+    ExtractOptions, Extraction, Policy, RotateOptions, Rotation, SealedModel, SignedModel,
+};
 use sealed_weights::recipient::Identity;
 use sealed_weights::recipient::key_file::KeyFile;
 use sealed_weights::recipients::RECIPIENTS_NAME;
@@ -267,6 +269,21 @@ impl Site {
             ..self.policy.clone()
         };
         SealedModel::open(&self.directory(), &identities, policy)
+    }
+
+    /// Asserts that the model cannot be rotated, and that it stays as it is.
+    pub(crate) fn refuses_to_rotate(&self, route: Route) -> Refusals {
+        let before = snapshot(self.folder.path());
+        let model = self.unlock(route).unwrap();
+        let rotated = Rotation::prepare(&model, RotateOptions::default())
+            .unwrap()
+            .run(
+                &[Box::new(self.key_file("reader"))],
+                &self.model.publisher(),
+                &Work::default(),
+            );
+        assert_eq!(snapshot(self.folder.path()), before, "the disk has changed");
+        Refusals::from([name(&rotated.unwrap_err())])
     }
 
     /// The plaintext of one file.
