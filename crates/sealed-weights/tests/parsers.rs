@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use proptest::prelude::*;
+use safetensors_header::{Header, LENGTH_BYTES};
 use sealed_weights::core_header::{ChunkSize, CoreHeader, PublicHeader};
 use sealed_weights::ids::{FileId, ModelId};
 use sealed_weights::manifest::{MANIFEST_NAME, SignedManifest};
@@ -118,4 +119,45 @@ proptest! {
         prop_assert!(SignedManifest::parse(&text).is_err());
         prop_assert!(RecipientsFile::parse(&text).is_err());
     }
+
+    #[test]
+    fn a_damaged_safetensors_header_is_refused_or_covers_its_data(
+        json in damaged(SAFETENSORS.as_bytes().to_vec()),
+        data_bytes in 0u64..30,
+    ) {
+        match Header::parse(&json, data_bytes) {
+            Ok(header) => {
+                let mut end = LENGTH_BYTES + json.len() as u64;
+                for tensor in header.tensors() {
+                    prop_assert!(tensor.begin == end && tensor.end >= tensor.begin);
+                    end = tensor.end;
+                }
+                prop_assert_eq!(end, LENGTH_BYTES + json.len() as u64 + data_bytes);
+            }
+            Err(defect) => prop_assert!(!defect.to_string().is_empty()),
+        }
+    }
+
+    #[test]
+    fn any_length_field_is_within_the_file_or_refused(
+        start in prop::collection::vec(any::<u8>(), 0..12),
+        size in any::<u64>(),
+    ) {
+        if let Ok(length) = Header::length(&start, size) {
+            prop_assert!(length <= size - LENGTH_BYTES);
+        }
+    }
+}
+
+const SAFETENSORS: &str = r#"{"__metadata__":{"k":"v"},"a":{"dtype":"F16","shape":[2,5],"data_offsets":[0,20]},"b":{"dtype":"U8","shape":[],"data_offsets":[20,21]}}"#;
+
+#[test]
+fn the_safetensors_header_that_is_damaged_is_good() {
+    assert_eq!(
+        Header::parse(SAFETENSORS.as_bytes(), 21)
+            .unwrap()
+            .tensors()
+            .len(),
+        2
+    );
 }
