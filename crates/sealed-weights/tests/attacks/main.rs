@@ -13,6 +13,7 @@ mod forge;
 mod gcm;
 mod header;
 mod holder;
+mod outputs;
 mod places;
 mod regions;
 mod registry;

@@ -19,7 +19,7 @@ use sealed_weights::suite::Suite;
 use sealed_weights::work::{Silent, Work};
 use tempfile::TempDir;
 
-use crate::error_name::name;
+pub(crate) use crate::error_name::name;
 use crate::forge::{Model, Parts};
 
 /// A way to open a model.
