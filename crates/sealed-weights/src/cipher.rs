@@ -177,8 +177,12 @@ impl ChunkCipher {
         ChunkCipher::with_provider(provider, core, key, base_nonce)
     }
 
-    /// With a provider of choice.
-    pub(crate) fn with_provider(
+    /// With a provider of choice. `key` has 32 bytes and seals one file, and so one set of nonces;
+    /// [`crate::schedule::FileSchedule`] derives such keys.
+    ///
+    /// # Errors
+    /// [`SealError::Cipher`] for a key of another length.
+    pub fn with_provider(
         provider: Provider,
         core: &CoreHeader,
         key: &[u8],

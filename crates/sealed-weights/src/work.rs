@@ -56,7 +56,10 @@ impl Work<'_> {
     /// Takes the items in order, each by one thread, and calls `step` with the thread's own
     /// scratch; `step` returns the bytes done. The first failure, by order of items, is returned,
     /// and no further items are taken after one.
-    pub(crate) fn for_each<T, S>(
+    ///
+    /// # Errors
+    /// That failure; [`SealError::Cancelled`]; [`SealError::Worker`] if a thread panicked.
+    pub fn for_each<T, S>(
         &self,
         items: impl Iterator<Item = T> + Send,
         scratch: impl Fn() -> S + Sync,
