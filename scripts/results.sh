@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures everything under docs/results: the figures of README.md and the page of the batches.
-# Takes some ten minutes and wants a quiet machine. Afterwards `scripts/readme-tables.py --write`
+# Measures everything under docs/results: the figures of README.md, the page of the batches and that
+# of sealed weights. Takes some twenty minutes and wants a quiet machine. Afterwards `scripts/readme-tables.py --write`
 # puts the tables into README.md.
 #
 # usage: scripts/results.sh [FOLDER]
@@ -14,6 +14,10 @@
 #   RESULTS_LIBRARIES  the sweep over libraries (configs/sweeps/libraries.toml)
 #   RESULTS_MODEL    the model (configs/models/qwen3.6-35b-a3b.toml)
 #   RESULTS_PREFILL  vectors of its prompt (512)
+#   RESULTS_PARTS    which parts: engine, sealing (both)
+#   RESULTS_SEALING  options of `weights-seal bench`, such as --quick (none)
+#   RESULTS_PEERS    a Python interpreter with cryptography and cryptotensors, which are measured
+#                    beside `weights-seal` (none)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,6 +29,7 @@ sweep=${RESULTS_SWEEP:-configs/sweeps/default.toml}
 libraries=${RESULTS_LIBRARIES:-configs/sweeps/libraries.toml}
 model=${RESULTS_MODEL:-configs/models/qwen3.6-35b-a3b.toml}
 prefill=${RESULTS_PREFILL:-512}
+parts=${RESULTS_PARTS:-engine sealing}
 budget=$(basename "$model" .toml).json
 
 if [ -n "$(git status --porcelain 2>/dev/null)" ]; then
@@ -32,11 +37,13 @@ if [ -n "$(git status --porcelain 2>/dev/null)" ]; then
 fi
 
 # The figures come from one build, whatever is edited meanwhile.
-cargo build --locked --quiet --release --bin ckks-bench
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+for program in ckks-bench weights-seal; do
+    cargo build --locked --quiet --release --package "$program"
+    cp "${CARGO_TARGET_DIR:-target}/release/$program" "$work/$program"
+done
 mkdir -p "$folder" "$work/pictures"
-cp "${CARGO_TARGET_DIR:-target}/release/ckks-bench" "$work/ckks-bench"
 
 # measure ARGUMENTS...: names the command as the documentation does, and runs it. Tables go to
 # standard error, where they can be watched.
@@ -47,31 +54,60 @@ measure() {
     echo "results: $((SECONDS - start)) s" >&2
 }
 
-one_vector=(run --shape "$shapes" --plan diagonal --threads "$threads" --trials "$trials" --quiet)
-measure "${one_vector[@]}" --json "$folder/one-vector.json"
-measure "${one_vector[@]}" --ahead --json "$folder/one-vector-ahead.json"
+engine() {
+    one_vector=(run --shape "$shapes" --plan diagonal --threads "$threads" --trials "$trials" --quiet)
+    measure "${one_vector[@]}" --json "$folder/one-vector.json"
+    measure "${one_vector[@]}" --ahead --json "$folder/one-vector-ahead.json"
 
-# A sweep goes on where its file ends: that file belongs to another build.
-rm -f "$folder/batches.jsonl"
-measure sweep --config "$sweep" --output "$folder/batches.jsonl"
-measure report "$folder/batches.jsonl" --title 'One layer, many vectors' \
-    --html "$folder/batches.html" --markdown "$folder/batches.md" --csv "$folder/batches.csv" \
-    --png "$work/pictures"
-# Only the pictures that README.md may show; the page has all of them.
-rm -f "$folder"/throughput-*.png
-cp "$work/pictures"/throughput-*.png "$folder"
+    # A sweep goes on where its file ends: that file belongs to another build.
+    rm -f "$folder/batches.jsonl"
+    measure sweep --config "$sweep" --output "$folder/batches.jsonl"
+    measure report "$folder/batches.jsonl" --title 'One layer, many vectors' \
+        --html "$folder/batches.html" --markdown "$folder/batches.md" --csv "$folder/batches.csv" \
+        --png "$work/pictures"
+    # Only the pictures that README.md may show; the page has all of them.
+    rm -f "$folder"/throughput-*.png
+    cp "$work/pictures"/throughput-*.png "$folder"
 
-# Libraries that are not installed are recorded as such, which makes the program end with 1; the
-# table in README.md says what was measured.
-rm -f "$folder/libraries.jsonl"
-measure sweep --config "$libraries" --output "$folder/libraries.jsonl" || [ $? -eq 1 ]
-measure report "$folder/libraries.jsonl" --title 'One layer, several libraries' \
-    --html "$folder/libraries.html" --markdown "$folder/libraries.md" \
-    --csv "$folder/libraries.csv"
+    # Libraries that are not installed are recorded as such, which makes the program end with 1; the
+    # table in README.md says what was measured.
+    rm -f "$folder/libraries.jsonl"
+    measure sweep --config "$libraries" --output "$folder/libraries.jsonl" || [ $? -eq 1 ]
+    measure report "$folder/libraries.jsonl" --title 'One layer, several libraries' \
+        --html "$folder/libraries.html" --markdown "$folder/libraries.md" \
+        --csv "$folder/libraries.csv"
 
-# The client keeps nothing of the model: with W·A cached it would download more than the weights.
-measure model --config "$model" --delivery sent --threads "$threads" \
-    --trials $(((trials + 2) / 3)) --prefill "$prefill" --quiet --json "$folder/$budget"
+    # The client keeps nothing of the model: with W·A cached it would download more than the weights.
+    measure model --config "$model" --delivery sent --threads "$threads" \
+        --trials $(((trials + 2) / 3)) --prefill "$prefill" --quiet --json "$folder/$budget"
+}
+
+# Sealed weights, on the disk that this repository lies on.
+sealing() {
+    local start=$SECONDS
+    local -a options
+    read -ra options <<<"${RESULTS_SEALING:-}"
+    if [ -n "${RESULTS_PEERS:-}" ]; then
+        # By its name: the page states the command.
+        PATH=$(cd "$(dirname "$RESULTS_PEERS")" && pwd):$PATH
+        options+=(--peers "$(basename "$RESULTS_PEERS")")
+    fi
+    options+=(--quiet --json "$folder/sealing.json" --markdown "$folder/sealing.md"
+        --html "$folder/sealing.html")
+    echo "\$ weights-seal bench ${options[*]}" >&2
+    "$work/weights-seal" bench "${options[@]}"
+    echo "results: $((SECONDS - start)) s" >&2
+}
+
+for part in $parts; do
+    case $part in
+    engine | sealing) "$part" ;;
+    *)
+        echo "results: RESULTS_PARTS names $part; there are engine and sealing" >&2
+        exit 2
+        ;;
+    esac
+done
 
 echo "results: $folder has"
 ls -l "$folder"

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::commands::bench::BenchArgs;
 use crate::commands::exec::ExecArgs;
 use crate::commands::inspect::InspectArgs;
 use crate::commands::keygen::KeygenArgs;
@@ -43,6 +44,11 @@ pub enum Command {
     Rewrap(Box<RewrapArgs>),
     /// Seal a model anew under a fresh key
     Rotate(Box<RotateArgs>),
+    /// Measure sealing and opening on this machine
+    Bench(Box<BenchArgs>),
+    /// What `bench` starts in processes of their own
+    #[command(hide = true)]
+    BenchWorker,
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The subcommands.
 
+pub mod bench;
 pub mod exec;
 pub mod inspect;
 pub mod keygen;
@@ -19,8 +20,9 @@ use std::io::{ErrorKind, Write};
 /// # Errors
 /// [`CliError`], whose exit code says what kind of failure it was.
 pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<u8, CliError> {
-    // exec protects its child, which is the process that sees secrets.
-    if !matches!(cli.command, Command::Exec(_)) {
+    // exec protects its child, which is the process that sees secrets; a worker protects itself
+    // when it has mounted what it needs.
+    if !matches!(cli.command, Command::Exec(_) | Command::BenchWorker) {
         process::forbid_dumps();
     }
     match cli.command {
@@ -32,6 +34,8 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Inspect(args) => inspect::inspect(&args, out),
         Command::Rewrap(args) => rewrap::rewrap(&args, out),
         Command::Rotate(args) => rotate::rotate(&args, out),
+        Command::Bench(args) => bench::bench(&args, out),
+        Command::BenchWorker => bench::work(out),
     }
     .map(|()| 0)
 }
