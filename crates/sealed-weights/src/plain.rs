@@ -102,3 +102,33 @@ impl PlainSource for PlainFile {
         }
     }
 }
+
+/// Plaintext in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainBytes<'a>(pub(crate) &'a [u8]);
+
+impl PlainSource for PlainBytes<'_> {
+    fn length(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), SealError> {
+        let begin = usize::try_from(offset).unwrap_or(usize::MAX);
+        let bytes = self
+            .0
+            .get(begin..)
+            .and_then(|rest| rest.get(..out.len()))
+            .ok_or_else(|| SealError::Range {
+                path: PathBuf::from("memory"),
+                begin: offset,
+                end: offset.saturating_add(out.len() as u64),
+                length: self.length(),
+            })?;
+        out.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn check_unchanged(&self) -> Result<(), SealError> {
+        Ok(())
+    }
+}

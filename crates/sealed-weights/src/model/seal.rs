@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use zeroize::Zeroizing;
+
 use super::documents::{read_manifest, write_new};
 use super::source::{self, SourceFile};
 use super::staging::{Staging, check_room, lock_unchanged, parent_of};
@@ -13,7 +15,7 @@ use crate::error::{ModelError, SealError};
 use crate::ids::ModelId;
 use crate::manifest::{MANIFEST_NAME, Manifest, ManifestFile, SignedManifest};
 use crate::path::LogicalPath;
-use crate::plain::{PlainFile, PlainSource};
+use crate::plain::PlainSource;
 use crate::recipient::{Recipient, WrapContext};
 use crate::recipients::{RECIPIENTS_NAME, Recipients, RecipientsFile};
 use crate::seal_file::{FileSettings, seal_file};
@@ -61,7 +63,8 @@ impl Default for SealOptions {
 /// A model that has been looked at and can be sealed.
 #[derive(Debug)]
 pub struct SealJob {
-    source: PathBuf,
+    /// `None` for files in memory.
+    source: Option<PathBuf>,
     destination: PathBuf,
     options: SealOptions,
     model: String,
@@ -84,10 +87,44 @@ impl SealJob {
     ) -> Result<SealJob, SealError> {
         let files = source::list(source, options.follow_links)?;
         check_apart(source, destination)?;
-        let model = match &options.model {
-            Some(name) => name.clone(),
-            None => default_name(source),
+        let mut job = SealJob::planned(files, destination, options, || default_name(source))?;
+        job.source = Some(source.to_path_buf());
+        Ok(job)
+    }
+
+    /// As [`SealJob::prepare`], for files that exist in memory only: their plaintext never reaches a
+    /// disk, and is wiped when the job is dropped. The model is named after the destination unless
+    /// the options name it.
+    ///
+    /// # Errors
+    /// As [`SealJob::prepare`]; [`ModelError::BadName`] for a path that is given twice,
+    /// [`ModelError::Empty`] without files.
+    pub fn from_memory(
+        files: Vec<(LogicalPath, Zeroizing<Vec<u8>>)>,
+        destination: &Path,
+        options: SealOptions,
+    ) -> Result<SealJob, SealError> {
+        if files.is_empty() {
+            return Err(ModelError::Empty {
+                path: PathBuf::from("memory"),
+            }
+            .into());
+        }
+        let name = || {
+            destination
+                .file_name()
+                .map_or_else(|| "model".to_owned(), |n| n.to_string_lossy().into_owned())
         };
+        SealJob::planned(source::in_memory(files)?, destination, options, name)
+    }
+
+    fn planned(
+        files: Vec<SourceFile>,
+        destination: &Path,
+        options: SealOptions,
+        default_name: impl FnOnce() -> String,
+    ) -> Result<SealJob, SealError> {
+        let model = options.model.clone().unwrap_or_else(default_name);
         let replaced = match fs::symlink_metadata(destination) {
             Err(_) => None,
             Ok(_) if options.replace => Some(read_manifest(destination)?),
@@ -105,11 +142,11 @@ impl SealJob {
         // Header, padding and tables of each file, generously.
         let needed = files
             .iter()
-            .map(|f| f.stamp.length + f.stamp.length / 8192 + 8192)
+            .map(|f| f.length() + f.length() / 8192 + 8192)
             .sum();
         check_room(&parent_of(destination), needed)?;
         Ok(SealJob {
-            source: source.to_path_buf(),
+            source: None,
             destination: destination.to_path_buf(),
             options,
             model,
@@ -123,7 +160,7 @@ impl SealJob {
     /// Bytes of plaintext.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|f| f.stamp.length).sum()
+        self.files.iter().map(SourceFile::length).sum()
     }
 
     /// Number of files.
@@ -179,13 +216,13 @@ impl SealJob {
         };
         let mut listed = Vec::with_capacity(self.files.len());
         for file in &self.files {
-            let plain = PlainFile::open(&file.path, file.stamp)?;
-            let public_bytes = self.public_bytes(file, &plain)?;
+            let plain = file.open()?;
+            let public_bytes = self.public_bytes(file, plain.as_ref())?;
             listed.push(seal_into(
                 staging.path(),
                 &settings,
                 file.logical.clone(),
-                &plain,
+                plain.as_ref(),
                 public_bytes,
                 work,
             )?);
@@ -213,7 +250,7 @@ impl SealJob {
     }
 
     /// The length of the header to leave readable; refuses what only pretends to be safetensors.
-    fn public_bytes(&self, file: &SourceFile, plain: &PlainFile) -> Result<u32, SealError> {
+    fn public_bytes(&self, file: &SourceFile, plain: &dyn PlainSource) -> Result<u32, SealError> {
         if !file.logical.is_safetensors() {
             return Ok(0);
         }
@@ -228,7 +265,10 @@ impl SealJob {
     /// Compares the source with what it was at first: another writer would leave a model whose
     /// files do not belong together.
     fn check_source(&self) -> Result<(), SealError> {
-        let now = source::list(&self.source, self.options.follow_links)?;
+        let Some(source) = &self.source else {
+            return Ok(());
+        };
+        let now = source::list(source, self.options.follow_links)?;
         let what = if now.len() != self.files.len() {
             format!(
                 "it had {} files and now has {}",
@@ -243,7 +283,7 @@ impl SealJob {
             return Ok(());
         };
         Err(ModelError::DirectoryChanged {
-            path: self.source.clone(),
+            path: source.clone(),
             what,
         }
         .into())

@@ -1,18 +1,78 @@
-//! The files of a plaintext model directory.
+//! The plaintext files of a model, on disk or in memory.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use zeroize::Zeroizing;
+
 use crate::error::{ModelError, SealError};
 use crate::path::LogicalPath;
-use crate::plain::Stamp;
+use crate::plain::{PlainBytes, PlainFile, PlainSource, Stamp};
 
 /// One file to be sealed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SourceFile {
     pub(crate) logical: LogicalPath,
-    pub(crate) path: PathBuf,
-    pub(crate) stamp: Stamp,
+    content: Content,
+}
+
+#[derive(PartialEq, Eq)]
+enum Content {
+    /// A file as it was when it was listed.
+    File { path: PathBuf, stamp: Stamp },
+    /// Wiped when dropped.
+    Memory(Zeroizing<Vec<u8>>),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Content::File { path, .. } => write!(f, "File({})", path.display()),
+            Content::Memory(bytes) => write!(f, "Memory({} bytes)", bytes.len()),
+        }
+    }
+}
+
+impl SourceFile {
+    pub(crate) fn length(&self) -> u64 {
+        match &self.content {
+            Content::File { stamp, .. } => stamp.length,
+            Content::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// The plaintext, if it is still what was listed.
+    pub(crate) fn open(&self) -> Result<Box<dyn PlainSource + '_>, SealError> {
+        Ok(match &self.content {
+            Content::File { path, stamp } => Box::new(PlainFile::open(path, *stamp)?),
+            Content::Memory(bytes) => Box::new(PlainBytes(bytes)),
+        })
+    }
+}
+
+/// Files that exist in memory only, sorted by logical path.
+pub(crate) fn in_memory(
+    files: Vec<(LogicalPath, Zeroizing<Vec<u8>>)>,
+) -> Result<Vec<SourceFile>, ModelError> {
+    let mut files: Vec<SourceFile> = files
+        .into_iter()
+        .map(|(logical, bytes)| SourceFile {
+            logical,
+            content: Content::Memory(bytes),
+        })
+        .collect();
+    files.sort_by(|a, b| a.logical.cmp(&b.logical));
+    match files
+        .windows(2)
+        .find(|pair| pair[0].logical == pair[1].logical)
+    {
+        Some(pair) => Err(ModelError::BadName {
+            path: PathBuf::from(pair[0].logical.as_str()),
+            reason: "it is given twice".to_owned(),
+        }),
+        None => Ok(files),
+    }
 }
 
 /// Lists a directory's files, or the one file, sorted by logical path.
@@ -32,8 +92,10 @@ pub(crate) fn list(source: &Path, follow_links: bool) -> Result<Vec<SourceFile>,
         let name = source.file_name().unwrap_or_default();
         files.push(SourceFile {
             logical: logical(source, name.to_str().ok_or_else(|| not_text(source))?)?,
-            path: source.to_path_buf(),
-            stamp: Stamp::of(&metadata),
+            content: Content::File {
+                path: source.to_path_buf(),
+                stamp: Stamp::of(&metadata),
+            },
         });
     } else {
         return Err(ModelError::SpecialFile {
@@ -109,8 +171,10 @@ impl Walk<'_> {
         } else if metadata.is_file() {
             self.files.push(SourceFile {
                 logical: logical(path, name)?,
-                path: path.to_path_buf(),
-                stamp: Stamp::of(&metadata),
+                content: Content::File {
+                    path: path.to_path_buf(),
+                    stamp: Stamp::of(&metadata),
+                },
             });
         } else {
             return Err(ModelError::SpecialFile {
