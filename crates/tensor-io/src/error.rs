@@ -51,8 +51,8 @@ pub enum TensorError {
 
     /// The text does not name a weight source.
     #[error(
-        "'{text}' does not name a weight matrix: {reason}; expected FILE#TENSOR, \
-         https://HOST/PATH#TENSOR or hf://ORG/MODEL@REV#TENSOR"
+        "'{text}' does not name a weight matrix: {reason}; expected FILE#TENSOR, DIR#TENSOR, \
+         sealed:DIR#TENSOR, https://HOST/PATH#TENSOR or hf://ORG/MODEL@REV#TENSOR"
     )]
     BadSource {
         /// The text given.
@@ -79,6 +79,60 @@ pub enum TensorError {
         name: String,
         /// Names close to it, or some of the names that exist.
         hint: String,
+    },
+
+    /// A directory without any safetensors file.
+    #[error(
+        "{} holds no .safetensors file and no sealed.manifest; give the directory of a model, or a \
+         file",
+        path.display()
+    )]
+    NoSafetensors {
+        /// The directory.
+        path: PathBuf,
+    },
+
+    /// Two files of one directory hold a tensor of the same name.
+    #[error(
+        "tensor '{name}' is in {} and in {}; name the file: FILE#TENSOR",
+        first.display(),
+        second.display()
+    )]
+    DuplicateTensor {
+        /// The tensor.
+        name: String,
+        /// A file that holds it.
+        first: PathBuf,
+        /// Another one.
+        second: PathBuf,
+    },
+
+    /// A file of a sealed model, where the model is wanted.
+    #[error("{} is sealed; name the directory that it is in: sealed:DIR#TENSOR", path.display())]
+    SealedFile {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A sealed model, and a build that cannot open any.
+    #[error(
+        "{} is a sealed model, which this program cannot read; build it with the feature 'sealed'",
+        path.display()
+    )]
+    SealedNotBuilt {
+        /// The directory.
+        path: PathBuf,
+    },
+
+    /// A sealed model is refused: nothing of it was used.
+    #[cfg(feature = "sealed")]
+    #[error("the sealed model {} is refused: {source}", path.display())]
+    Sealed {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<sealed_weights::error::SealError>,
     },
 
     /// The tensor's element type is not one that this crate reads.

@@ -1,17 +1,21 @@
 //! From a named source to a checked matrix.
 
+use std::path::Path;
 use std::time::Duration;
 
 use safetensors_header::{Dtype, TensorInfo};
 
 use crate::byte_source::{ByteSource, read_header};
 use crate::decoder::Decoder;
+use crate::directory;
 use crate::error::{TensorError, shown};
 use crate::http::{HttpClient, RemoteFile, Target};
 use crate::hub::{self, HubConfig};
 use crate::local::LocalFile;
 use crate::matrix::{WeightMatrix, transposed};
 use crate::redirect::parse_address;
+#[cfg(feature = "sealed")]
+use crate::sealed::{SealedOptions, load_sealed};
 use crate::source::WeightSource;
 
 /// How to load a weight matrix.
@@ -32,6 +36,9 @@ pub struct LoadOptions {
     /// The Hub for `hf://` sources (default: the public Hub without a token; see
     /// [`HubConfig::from_env`]).
     pub hub: HubConfig,
+    /// How sealed models are opened (default: with no key, trusting nobody, so not at all).
+    #[cfg(feature = "sealed")]
+    pub sealed: SealedOptions,
 }
 
 impl Default for LoadOptions {
@@ -44,6 +51,8 @@ impl Default for LoadOptions {
             max_retries: 4,
             retry_delay: Duration::from_millis(500),
             hub: HubConfig::default(),
+            #[cfg(feature = "sealed")]
+            sealed: SealedOptions::default(),
         }
     }
 }
@@ -61,23 +70,60 @@ pub struct LoadedMatrix {
     pub dtype: Dtype,
     /// Shape as stored (before any transpose).
     pub shape: [usize; 2],
-    /// Bytes read from disk, or bytes of all answer bodies read from the network.
+    /// Bytes read from disk, or bytes of all answer bodies read from the network. Of a sealed
+    /// model, the plaintext bytes of the tensor.
     pub bytes_read: u64,
+    /// Whose word the weights rest on, if they were sealed.
+    pub sealed: Option<SealedOrigin>,
+}
+
+/// What a sealed model says about itself, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedOrigin {
+    /// The model's name.
+    pub model: String,
+    /// Its version.
+    pub version: u64,
+    /// The public key of the publisher who signed it, in hexadecimal.
+    pub publisher: String,
+    /// SHA-256 of the signed manifest, in hexadecimal.
+    pub manifest: String,
 }
 
 impl WeightSource {
     /// Reads the header of the file and the one tensor that the source names.
+    ///
+    /// Of a directory, the headers of all its safetensors files are read. Of a sealed model, every
+    /// header is checked before anything is decrypted, and every chunk before it is used; see
+    /// `SealedOptions::verify_all` for the rest of it.
     ///
     /// # Errors
     ///
     /// [`TensorError::MissingTensorName`] (listing the tensors) or [`TensorError::UnknownTensor`]
     /// (with close names), [`TensorError::NotTwoDimensional`], [`TensorError::UnsupportedDtype`],
     /// [`TensorError::TensorTooLarge`] if the tensor is not acceptable, [`TensorError::Header`] if
-    /// the file is not, the refusals of [`WeightMatrix::from_output_major`], and the file, network
-    /// and Hub variants of [`TensorError`] if the bytes cannot be had.
+    /// the file is not, [`TensorError::NoSafetensors`] and [`TensorError::DuplicateTensor`] if the
+    /// directory is not, `TensorError::Sealed` if the sealed model is not, the refusals of
+    /// [`WeightMatrix::from_output_major`], and the file, network and Hub variants of
+    /// [`TensorError`] if the bytes cannot be had.
     pub fn load(&self, options: &LoadOptions) -> Result<LoadedMatrix, TensorError> {
-        let mut file: Box<dyn ByteSource> = match self {
-            WeightSource::File { path, .. } => Box::new(LocalFile::open(path)?),
+        match self {
+            WeightSource::Sealed { directory, tensor } => {
+                self.sealed(directory, tensor.as_deref(), options)
+            }
+            WeightSource::File { path, tensor } if path.is_dir() => {
+                if directory::is_sealed(path) {
+                    return self.sealed(path, tensor.as_deref(), options);
+                }
+                let (mut file, tensor) = directory::find(path, tensor.as_deref())?;
+                self.matrix(&mut file, &tensor, options)
+            }
+            WeightSource::File { path, .. } if directory::is_sealed_file(path) => {
+                Err(TensorError::SealedFile { path: path.clone() })
+            }
+            WeightSource::File { path, .. } => {
+                self.whole_file(&mut LocalFile::open(path)?, options)
+            }
             WeightSource::Url { url, .. } => {
                 let uri = parse_address(url).map_err(|reason| TensorError::BadSource {
                     text: self.to_string(),
@@ -88,15 +134,27 @@ impl WeightSource {
                     authorization: None,
                     hub: false,
                 };
-                Box::new(RemoteFile::open(HttpClient::new(options), target)?)
+                let mut file = RemoteFile::open(HttpClient::new(options), target)?;
+                self.whole_file(&mut file, options)
             }
             WeightSource::Hub {
                 repo,
                 revision,
                 tensor,
-            } => Box::new(hub::open(repo, revision, tensor.as_deref(), options)?),
-        };
-        let header = read_header(file.as_mut())?;
+            } => {
+                let mut file = hub::open(repo, revision, tensor.as_deref(), options)?;
+                self.whole_file(&mut file, options)
+            }
+        }
+    }
+
+    /// The tensor of a safetensors file.
+    fn whole_file(
+        &self,
+        file: &mut dyn ByteSource,
+        options: &LoadOptions,
+    ) -> Result<LoadedMatrix, TensorError> {
+        let header = read_header(file)?;
         let location = file.location();
         let Some(name) = self.tensor() else {
             return Err(TensorError::MissingTensorName {
@@ -107,23 +165,60 @@ impl WeightSource {
         let tensor = header
             .find(name)
             .ok_or_else(|| TensorError::UnknownTensor {
-                location: location.clone(),
+                location,
                 name: shown(name),
                 hint: header.hint(name),
             })?;
-        let (matrix, shape) = read_matrix(file.as_mut(), tensor, options)?;
+        self.matrix(file, tensor, options)
+    }
+
+    fn matrix(
+        &self,
+        file: &mut dyn ByteSource,
+        tensor: &TensorInfo,
+        options: &LoadOptions,
+    ) -> Result<LoadedMatrix, TensorError> {
+        let (matrix, shape) = read_matrix(file, tensor, options)?;
         Ok(LoadedMatrix {
             matrix,
             source: self.to_string(),
-            location,
+            location: file.location(),
             dtype: tensor.dtype,
             shape,
             bytes_read: file.bytes_read(),
+            sealed: None,
+        })
+    }
+
+    #[cfg(feature = "sealed")]
+    fn sealed(
+        &self,
+        directory: &Path,
+        tensor: Option<&str>,
+        options: &LoadOptions,
+    ) -> Result<LoadedMatrix, TensorError> {
+        let model = options.sealed.open(directory)?;
+        let loaded = load_sealed(&model, tensor, options)?;
+        Ok(LoadedMatrix {
+            source: self.to_string(),
+            ..loaded
+        })
+    }
+
+    #[cfg(not(feature = "sealed"))]
+    fn sealed(
+        &self,
+        directory: &Path,
+        _tensor: Option<&str>,
+        _options: &LoadOptions,
+    ) -> Result<LoadedMatrix, TensorError> {
+        Err(TensorError::SealedNotBuilt {
+            path: directory.to_path_buf(),
         })
     }
 }
 
-fn read_matrix(
+pub(crate) fn read_matrix(
     file: &mut dyn ByteSource,
     tensor: &TensorInfo,
     options: &LoadOptions,

@@ -9,12 +9,15 @@ use crate::redirect::{parse_address, shown_address};
 
 /// Revision used when a Hub source names none.
 const DEFAULT_REVISION: &str = "main";
+/// Begins the text of a sealed source.
+const SEALED: &str = "sealed:";
 
 /// Where a weight matrix comes from.
 ///
 /// Parsed from one of
 ///
-/// * `FILE#TENSOR` — a safetensors file on disk (split at the last `#`),
+/// * `FILE#TENSOR` — a safetensors file on disk (split at the last `#`), or a directory of them,
+/// * `sealed:DIR#TENSOR` — a sealed model; `DIR#TENSOR` finds out by itself that it is one,
 /// * `https://HOST/PATH#TENSOR` or `http://…` — a safetensors file behind a URL,
 /// * `hf://ORG/MODEL@REV#TENSOR` — a Hub repository; `@REV` is a branch, tag or commit and may be
 ///   left out (`main`).
@@ -23,10 +26,17 @@ const DEFAULT_REVISION: &str = "main";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WeightSource {
-    /// A safetensors file on disk.
+    /// A safetensors file on disk, or a directory of safetensors files, which may be sealed.
     File {
         /// Its path.
         path: PathBuf,
+        /// The tensor.
+        tensor: Option<String>,
+    },
+    /// A sealed model and nothing else. Read with the feature `sealed`.
+    Sealed {
+        /// Its directory.
+        directory: PathBuf,
         /// The tensor.
         tensor: Option<String>,
     },
@@ -54,6 +64,7 @@ impl WeightSource {
     pub fn tensor(&self) -> Option<&str> {
         match self {
             WeightSource::File { tensor, .. }
+            | WeightSource::Sealed { tensor, .. }
             | WeightSource::Url { tensor, .. }
             | WeightSource::Hub { tensor, .. } => tensor.as_deref(),
         }
@@ -71,6 +82,16 @@ impl FromStr for WeightSource {
             text: without_secrets(text),
             reason: reason.to_owned(),
         };
+        if let Some(rest) = text.strip_prefix(SEALED) {
+            let (directory, tensor) = cut_tensor(rest.rsplit_once('#'), rest);
+            if directory.is_empty() {
+                return Err(refuse("the name of the sealed directory is empty"));
+            }
+            return Ok(WeightSource::Sealed {
+                directory: PathBuf::from(directory),
+                tensor,
+            });
+        }
         let (scheme, rest) = match text.split_once("://") {
             Some((scheme, rest)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), rest),
             _ => (String::new(), text),
@@ -129,6 +150,9 @@ impl fmt::Display for WeightSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WeightSource::File { path, .. } => write!(f, "{}", path.display())?,
+            WeightSource::Sealed { directory, .. } => {
+                write!(f, "{SEALED}{}", directory.display())?;
+            }
             WeightSource::Url { url, .. } => f.write_str(&without_secrets(url))?,
             WeightSource::Hub { repo, revision, .. } => write!(f, "hf://{repo}@{revision}")?,
         }
@@ -223,6 +247,13 @@ mod tests {
             }
         );
         assert_eq!(
+            parse("sealed:dir#1#a.weight"),
+            WeightSource::Sealed {
+                directory: "dir#1".into(),
+                tensor: named("a.weight")
+            }
+        );
+        assert_eq!(
             parse("HTTPS://h:8/p/m.safetensors?x=1#w"),
             WeightSource::Url {
                 url: "HTTPS://h:8/p/m.safetensors?x=1".into(),
@@ -254,6 +285,8 @@ mod tests {
             "http://h/m#w",
             "hf://o/m@v1#w",
             "m.safetensors",
+            "sealed:some/dir#w",
+            "sealed:dir",
         ] {
             assert_eq!(parse(text).to_string(), text);
             assert_eq!(parse(&parse(text).to_string()), parse(text));
@@ -270,6 +303,8 @@ mod tests {
         for text in [
             "",
             "#w",
+            "sealed:",
+            "sealed:#w",
             "ftp://h/m#w",
             "https://#w",
             "https://user:secret@h/m#w",

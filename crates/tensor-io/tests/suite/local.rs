@@ -220,7 +220,7 @@ fn what_is_not_a_file_is_refused() {
     assert!(missing.to_string().contains("missing"));
     assert!(matches!(
         load_file(dir.path(), "w"),
-        Err(TensorError::NotAFile { .. })
+        Err(TensorError::NoSafetensors { .. })
     ));
 }
 
