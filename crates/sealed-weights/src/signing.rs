@@ -1,9 +1,6 @@
 //! Publisher keys: Ed25519 (RFC 8032), over manifests.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
@@ -14,8 +11,6 @@ use crate::error::{KeyError, SealError};
 
 /// Begins what is signed, so that a signature means nothing anywhere else.
 const DOMAIN: &[u8] = b"sealed-weights/1 manifest signature\0";
-/// Bytes of a file with a public key that are looked at.
-const MAX_KEY_FILE: u64 = 4096;
 
 /// The public half of a publisher's key, 32 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,40 +27,6 @@ impl PublisherId {
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
-    }
-
-    /// Reads a public key: its 64 hexadecimal digits, or the path of a file whose last word they
-    /// are.
-    ///
-    /// # Errors
-    /// [`KeyError::Malformed`], [`KeyError::File`].
-    pub fn from_text_or_file(text: &str) -> Result<PublisherId, KeyError> {
-        let digits = text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
-        if digits {
-            return text.parse();
-        }
-        let path = PathBuf::from(text);
-        let content = File::open(&path).and_then(|file| {
-            let mut content = String::new();
-            file.take(MAX_KEY_FILE).read_to_string(&mut content)?;
-            Ok(content)
-        });
-        match content {
-            Ok(content) => content
-                .split_whitespace()
-                .next_back()
-                .unwrap_or("")
-                .parse()
-                .map_err(|_| KeyError::Malformed {
-                    what: format!("the publisher's public key in {}", path.display()),
-                    reason: "its last word is not 64 lower-case hexadecimal digits".to_owned(),
-                }),
-            Err(source) => Err(KeyError::File {
-                action: "read",
-                path,
-                source,
-            }),
-        }
     }
 
     /// Whether this publisher signed `message`.
@@ -144,35 +105,4 @@ impl PublisherKey {
 }
 
 #[cfg(test)]
-<<<<<<< HEAD
 mod known_answers;
-=======
-mod tests {
-    use super::*;
-
-    #[test]
-    fn public_keys_are_read_from_text_and_from_files() {
-        let id = PublisherKey::from_seed(&Zeroizing::new([5; 32]))
-            .unwrap()
-            .id();
-        let text = id.to_string();
-        assert_eq!(PublisherId::from_text_or_file(&text).unwrap(), id);
-        let folder = tempfile::tempdir().unwrap();
-        let read = |content: &str| {
-            let path = folder.path().join("publisher.pub");
-            std::fs::write(&path, content).unwrap();
-            PublisherId::from_text_or_file(path.to_str().unwrap())
-        };
-        for content in [format!("{text}\n"), format!("ed25519 {text}\n")] {
-            assert_eq!(read(&content).unwrap(), id);
-        }
-        for content in ["", "\n", &text[1..], &format!("{text} me")] {
-            let message = read(content).unwrap_err().to_string();
-            assert!(message.contains("publisher.pub"), "{message}");
-        }
-        for other in ["nowhere", "", &text[1..], &text.to_uppercase()] {
-            assert!(PublisherId::from_text_or_file(other).is_err(), "{other}");
-        }
-    }
-}
->>>>>>> 25ed036 (Files in memory can be sealed; publishers' keys as text or file)
