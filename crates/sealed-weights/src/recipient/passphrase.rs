@@ -49,7 +49,7 @@ impl Setting {
             passes,
             lanes,
         } = self;
-        let reason = if memory_kib < MIN_MEMORY_KIB || memory_kib > MAX_MEMORY_KIB {
+        let reason = if !(MIN_MEMORY_KIB..=MAX_MEMORY_KIB).contains(&memory_kib) {
             format!(
                 "it asks for {memory_kib} KiB of memory; {MIN_MEMORY_KIB} to {MAX_MEMORY_KIB} are \
                  accepted"
