@@ -1,5 +1,7 @@
 //! Recipients and identities: the kinds, their texts, and what they answer when something is wrong.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic too")]
+
 #[cfg(feature = "age")]
 mod age;
 mod common;
