@@ -23,10 +23,19 @@ pub fn parse_identity(text: &str) -> Result<Box<dyn Identity>, KeyError> {
     spec::parse_identity(text, &options())
 }
 
-/// The environment variable that a text takes a secret from.
+/// The environment variables that hold a secret of this key: they are not for other programs.
 #[must_use]
-pub fn secret_variable(text: &str) -> Option<&str> {
-    text.strip_prefix("passphrase:env:")
+pub fn secret_variables(text: &str) -> Vec<String> {
+    let (kind, details) = text.split_once(':').unwrap_or((text, ""));
+    let variable = match kind {
+        "passphrase" => details.strip_prefix("env:"),
+        "pkcs11" => details
+            .split(['?', '&'])
+            .find_map(|part| part.strip_prefix("pin-source=env:")),
+        "vault" => return ["VAULT_TOKEN", "BAO_TOKEN"].map(str::to_owned).to_vec(),
+        _ => None,
+    };
+    variable.map(str::to_owned).into_iter().collect()
 }
 
 fn options() -> Options {
@@ -54,4 +63,27 @@ fn ask(what: &str, purpose: Purpose) -> Result<Zeroizing<String>, KeyError> {
         });
     }
     Ok(secret)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_with_secrets_are_known() {
+        for (text, variables) in [
+            ("key-file:env:X", &[][..]),
+            ("passphrase", &[]),
+            ("passphrase:file:env:X", &[]),
+            ("passphrase:env:PHRASE", &["PHRASE"]),
+            (
+                "pkcs11:token=t;object=o?module-path=/m&pin-source=env:PIN",
+                &["PIN"],
+            ),
+            ("pkcs11:token=t;object=o?pin-source=file:/pin", &[]),
+            ("vault:transit/k", &["VAULT_TOKEN", "BAO_TOKEN"]),
+        ] {
+            assert_eq!(secret_variables(text), variables, "{text}");
+        }
+    }
 }

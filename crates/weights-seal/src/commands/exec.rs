@@ -4,7 +4,7 @@ use super::note;
 use super::open::{PAGE, pages};
 use crate::cancel::Cancel;
 use crate::error::CliError;
-use crate::keys::secret_variable;
+use crate::keys::secret_variables;
 use crate::memory;
 use crate::options::{KeyArgs, PolicyArgs, WorkArgs};
 use crate::private::namespace::{self, Memory, Mounted};
@@ -176,11 +176,7 @@ fn become_command(
     }
     core_limit.restore();
     let (_, texts) = args.keys.texts();
-    let hidden: Vec<String> = texts
-        .iter()
-        .filter_map(|text| secret_variable(text))
-        .map(str::to_owned)
-        .collect();
+    let hidden: Vec<String> = texts.iter().flat_map(|key| secret_variables(key)).collect();
     Err(program.exec(at, &args.placeholder, &hidden))
 }
 
