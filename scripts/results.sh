@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures everything under docs/results: the figures of README.md, the page of the batches and that
-# of sealed weights. Takes some twenty minutes and wants a quiet machine. Afterwards `scripts/readme-tables.py --write`
-# puts the tables into README.md.
+# of sealed weights. Takes some twenty minutes and wants a quiet machine. Afterwards
+# `scripts/readme-tables.py --write` puts the tables into README.md.
 #
 # usage: scripts/results.sh [FOLDER]
 #

@@ -37,7 +37,7 @@ impl Places {
     fn command(&self) -> Command {
         let mut command = program();
         command
-            .args(["bench", "--quick", "--threads", "2", "--dir"])
+            .args(["bench", "--quick", "--dir"])
             .arg(self.disk.path())
             .arg("--shm")
             .arg(self.shm.path());
@@ -76,6 +76,7 @@ fn a_quick_run_measures_everything_and_leaves_nothing() {
     );
     places
         .command()
+        .args(["--threads", "2"])
         .arg("--json")
         .arg(&record)
         .arg("--markdown")

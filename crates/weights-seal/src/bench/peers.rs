@@ -43,6 +43,15 @@ impl Peer {
         }
     }
 
+    /// The name beside bars.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Peer::Cryptography => "Python cryptography",
+            Peer::CryptoTensors => "CryptoTensors",
+        }
+    }
+
     fn script(self) -> (&'static str, &'static str) {
         match self {
             Peer::Cryptography => ("chunked_gcm.py", CRYPTOGRAPHY),

@@ -49,7 +49,7 @@ impl Bench<'_> {
 
     fn copy(&self, sync: bool, threads: usize) -> Case<'_> {
         let bytes = self.subject.bytes;
-        let label = format!("plain copy, file to file, {}", words(sync));
+        let label = format!("plain copy, {}", words(sync));
         let mut spec = Spec::new(copy_id(sync, threads), Group::Floor, label, bytes);
         spec.parts = vec![
             Part::named("read the page cache", bytes),
@@ -100,7 +100,7 @@ impl Bench<'_> {
     /// Replaces the sealed file that everything else opens.
     fn rotate(&self, threads: usize) -> Case<'_> {
         let bytes = self.subject.bytes;
-        let label = "rotate: new key, without fsync";
+        let label = "rotate, without fsync";
         let mut spec = Spec::new(rotate_id(threads), Group::Seal, label, bytes);
         spec.floor = Some(copy_id(false, threads));
         spec.parts = sealing_parts(bytes, false, threads);

@@ -60,7 +60,8 @@ pub(super) fn section(record: &Record) -> Result<Section, ReportError> {
                     cells::ratio(ratio(Way::Publisher)),
                 ]);
                 let mut bars = Vec::new();
-                bars.extend(cells::bar(&label, Ink::Series(0), false, Some(theirs)));
+                let name = fact.peer.name();
+                bars.extend(cells::bar(name, Ink::Series(0), false, Some(theirs)));
                 for (index, way) in [Way::KeyHolders, Way::Publisher].into_iter().enumerate() {
                     let ink = Ink::Series(index + 1);
                     bars.extend(cells::bar(way.label(), ink, false, ours(way)));

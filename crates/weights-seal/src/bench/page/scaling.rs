@@ -31,13 +31,13 @@ pub(super) fn threads(record: &Record) -> Result<Section, ReportError> {
             lines,
             "threads",
             &format!("threads-{}", way.id()),
-            way.label(),
+            &format!("Opening, {}", way.label()),
             "A line for each destination over the number of threads.",
         )?);
     }
     section
         .notes
-        .push("The tables of opening hold the numbers.".to_owned());
+        .push("The rates of the tables of opening, over the number of threads.".to_owned());
     Ok(section)
 }
 
