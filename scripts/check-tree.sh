@@ -58,7 +58,7 @@ while IFS= read -r name; do
         ! files "crates/*/tests/$name.rs" | grep -q .; then
         complain "docs name a test $name, and there is none"
     fi
-done < <(grep -hoE '`[a-z]+(_[a-z0-9]+){2,}`' docs/{architecture,faults,noise,packing,security}.md | tr -d '`' | sort -u)
+done < <(grep -hoE '`[a-z]+(_[a-z0-9]+){2,}`' docs/{architecture,faults,noise,packing,prepared-weights,security}.md | tr -d '`' | sort -u)
 
 [ "$status" -eq 0 ] && echo "tree: $(files | wc -l) files are fine"
 exit "$status"

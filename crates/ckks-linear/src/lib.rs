@@ -21,4 +21,5 @@ pub mod planner;
 pub mod prepared;
 pub mod shape;
 pub mod slots;
+pub mod stored;
 mod workspace;

@@ -84,14 +84,7 @@ impl PreparedLayer {
         let largest = column_norms.iter().copied().fold(0.0, max_or_nan);
         let noise = NoiseModel::new(&plan, context, answer_bits);
         let weight_scale = noise.weight_scale(operator_norm, largest);
-        let mut babies = 0;
-        let baby_base: Vec<usize> = (0..plan.inputs().len())
-            .map(|i| {
-                let base = babies;
-                babies += plan.babies_of(i);
-                base
-            })
-            .collect();
+        let (baby_base, _) = baby_bases(&plan);
         let total = plan.counts().plaintexts as usize;
         let done = AtomicUsize::new(0);
         let mut zero_diagonals = 0;
@@ -120,21 +113,31 @@ impl PreparedLayer {
             column_norms,
             digest,
         };
-        let automorphisms = manifest
-            .plan
-            .rotation_steps()
-            .into_iter()
+        Ok(Self::assemble(context, manifest, outputs, zero_diagonals))
+    }
+
+    /// Adds what follows from the plan.
+    pub(crate) fn assemble(
+        context: &Context,
+        manifest: LayerManifest,
+        outputs: Vec<PreparedOutput>,
+        zero_diagonals: usize,
+    ) -> Self {
+        let plan = &manifest.plan;
+        let (baby_base, babies) = baby_bases(plan);
+        let rotations = || plan.rotation_steps().into_iter();
+        let automorphisms = rotations()
             .map(|step| {
                 let element = GaloisElement::rotation(step, context.degree());
                 (step as usize, Automorphism::new(element, context.degree()))
             })
             .collect();
-        let plan = &manifest.plan;
-        let rotations = plan.rotation_steps().into_iter().map(|step| step as usize);
-        let steps = std::iter::once(0).chain(rotations).collect();
+        let steps = std::iter::once(0)
+            .chain(rotations().map(|step| step as usize))
+            .collect();
         let babies_of = (0..plan.inputs().len()).map(|i| plan.babies_of(i));
         let moves = BlockMoves::new(steps, babies_of.max().unwrap_or(0), context.degree());
-        Ok(Self {
+        Self {
             automorphisms,
             moves,
             manifest,
@@ -142,7 +145,7 @@ impl PreparedLayer {
             baby_base,
             babies,
             zero_diagonals,
-        })
+        }
     }
 
     /// What the client needs to know.
@@ -202,6 +205,19 @@ impl PreparedLayer {
     pub(crate) fn check(&self, context: &Context) -> Result<(), LinearError> {
         Ok(context.check_digest("a prepared layer", self.manifest.digest)?)
     }
+}
+
+/// First global baby number of each input, and the number of all babies.
+pub(crate) fn baby_bases(plan: &Plan) -> (Vec<usize>, usize) {
+    let mut babies = 0;
+    let bases = (0..plan.inputs().len())
+        .map(|i| {
+            let base = babies;
+            babies += plan.babies_of(i);
+            base
+        })
+        .collect();
+    (bases, babies)
 }
 
 fn check_weights(

@@ -121,6 +121,26 @@ impl GemmLayer {
         })
     }
 
+    /// A layer of parts that belong together.
+    pub(crate) fn assemble(
+        parameters: &GemmParameters,
+        manifest: GemmManifest,
+        weights: PackedWeights,
+        mask_products: Arc<[u8]>,
+    ) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            manifest,
+            kernel: GemmKernel::best(),
+            weights,
+            mask_products,
+        }
+    }
+
+    pub(crate) fn weights(&self) -> &PackedWeights {
+        &self.weights
+    }
+
     /// What the client must know.
     pub fn manifest(&self) -> &GemmManifest {
         &self.manifest

@@ -21,3 +21,4 @@ pub use estimate::{GemmMemory, expected_rms};
 pub use kernel::{GemmKernel, peak_multiply_adds_per_second};
 pub use layer::{GemmLayer, GemmTimes};
 pub use scales::{AnswerLength, DEFAULT_ERROR_BUDGET, LEAST_ERROR_BUDGET, WeightScale};
+pub(crate) use weights::PackedWeights;

@@ -35,12 +35,7 @@ impl PackedWeights {
     /// [`LinearError::Ckks`] when memory runs out.
     pub(crate) fn new(weights: &WeightMatrix) -> Result<(Self, Vec<WeightScale>), LinearError> {
         let (d_in, d_out) = (weights.d_in(), weights.d_out());
-        let blocks = Self::bytes_for(d_in, d_out).div_ceil(64) as usize;
-        let mut packed = Self {
-            bytes: BlockBuffer::zeroed(blocks)?,
-            d_in,
-            d_out,
-        };
+        let mut packed = Self::zero(d_in, d_out)?;
         let panel_bytes = packed.panel_bytes();
         let panels = d_out.div_ceil(PANEL);
         let scales = packed.bytes.bytes_mut()[..panels * panel_bytes]
@@ -56,6 +51,43 @@ impl PackedWeights {
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok((packed, scales.concat()))
+    }
+
+    /// Weights that are all zero.
+    ///
+    /// # Errors
+    /// [`LinearError::Ckks`] when memory runs out.
+    pub(crate) fn zero(d_in: usize, d_out: usize) -> Result<Self, LinearError> {
+        let blocks = Self::bytes_for(d_in, d_out).div_ceil(64) as usize;
+        Ok(Self {
+            bytes: BlockBuffer::zeroed(blocks)?,
+            d_in,
+            d_out,
+        })
+    }
+
+    /// Bytes of all panels, without what pads them.
+    pub(crate) fn stored_len(d_in: usize, d_out: usize) -> u64 {
+        (d_out.div_ceil(PANEL) as u64) * (d_in * ENTRY_BYTES) as u64
+    }
+
+    /// All panels.
+    pub(crate) fn stored(&self) -> &[u8] {
+        &self.bytes.bytes()[..self.panels() * self.panel_bytes()]
+    }
+
+    /// All panels, mutable.
+    pub(crate) fn stored_mut(&mut self) -> &mut [u8] {
+        let end = self.panels() * self.panel_bytes();
+        &mut self.bytes.bytes_mut()[..end]
+    }
+
+    /// Whether the places of the last panel that have no output hold zeros.
+    pub(crate) fn unused_are_zero(&self) -> bool {
+        let used = (self.d_out - (self.panels() - 1) * PANEL) * WEIGHT_BYTES;
+        self.panel(self.panels() - 1, 0)[..self.panel_bytes()]
+            .chunks_exact(ENTRY_BYTES)
+            .all(|entry| entry[used..].iter().all(|byte| *byte == 0))
     }
 
     fn panel_bytes(&self) -> usize {
