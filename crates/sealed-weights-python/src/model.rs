@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use sealed_weights::error::SealError as Refusal;
 use sealed_weights::model::{Policy, SealedModel};
 use sealed_weights::path::SEALED_SUFFIX;
+use sealed_weights::publisher_file::find_public;
 use sealed_weights::recipient::{Options, parse_identity};
 use sealed_weights::sealed_file::Trust;
-use sealed_weights::signing::PublisherId;
 use sealed_weights::work::{Silent, Work};
 
 use crate::SealError;
@@ -78,7 +78,7 @@ impl Model {
         let opened = py.detach(|| -> Result<SealedModel, Refusal> {
             let publishers = publishers
                 .iter()
-                .map(|text| PublisherId::from_text_or_file(text))
+                .map(|text| find_public(text))
                 .collect::<Result<_, _>>()?;
             let identities = keys
                 .iter()
@@ -88,8 +88,8 @@ impl Model {
                 publishers,
                 any_publisher,
                 min_version,
-                expect_digest: None,
                 trust,
+                ..Policy::default()
             };
             SealedModel::open(&path, &identities, policy)
         });

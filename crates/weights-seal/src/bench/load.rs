@@ -46,7 +46,7 @@ pub enum Target<'a> {
 /// A file, opened in one of the ways.
 enum Source {
     Plain(File, PathBuf, u64),
-    Sealed(SealedFile),
+    Sealed(Box<SealedFile>),
 }
 
 impl Load {
@@ -103,7 +103,7 @@ impl Load {
             return Ok(Source::Plain(file, paths.plain.clone(), length));
         };
         let model = SealedModel::open(&paths.sealed, &paths.identities()?, paths.policy(trust))?;
-        Ok(Source::Sealed(model.file(&paths.logical)?))
+        Ok(Source::Sealed(Box::new(model.file(&paths.logical)?)))
     }
 }
 

@@ -83,7 +83,7 @@ fn free(folder: &Path) -> Result<u64, CliError> {
     if stat.blocks() == 0 {
         return Ok(u64::MAX);
     }
-    Ok(u64::from(stat.blocks_available()) * u64::from(stat.fragment_size()))
+    Ok(stat.blocks_available() * stat.fragment_size())
 }
 
 /// `MemAvailable`.

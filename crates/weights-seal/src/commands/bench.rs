@@ -131,8 +131,7 @@ fn options(args: &BenchArgs) -> Options {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {
-    tensor_io::write_atomically(path, |file| Ok(file.write_all(text.as_bytes())?))
-        .map_err(unwritable)
+    tensor_io::write_atomically(path, |file| file.write_all(text.as_bytes())).map_err(unwritable)
 }
 
 fn unwritable(error: tensor_io::TensorError) -> CliError {
