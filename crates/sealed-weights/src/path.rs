@@ -97,8 +97,28 @@ impl<'de> Deserialize<'de> for LogicalPath {
     }
 }
 
+/// A path for messages: escaped, so that no name of a file is obeyed by a terminal or passes for a
+/// line of the program.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    path.to_string_lossy()
+        .chars()
+        .flat_map(|c| {
+            let escaped = c.is_control().then(|| c.escape_default());
+            let plain = escaped.is_none().then_some(c);
+            escaped.into_iter().flatten().chain(plain)
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn control_characters_of_a_path_are_escaped() {
+        let path = Path::new("e\u{1b}]0;x\u{7}\nerror: ok/模型");
+        assert_eq!(shown(path), r"e\u{1b}]0;x\u{7}\nerror: ok/模型");
+    }
+
     use super::*;
 
     #[test]
