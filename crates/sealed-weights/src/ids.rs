@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use aws_lc_rs::rand;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::SealError;
@@ -126,7 +125,7 @@ impl FileId {
 /// Bytes from the operating system's generator.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], SealError> {
     let mut bytes = [0; N];
-    rand::fill(&mut bytes).map_err(|_| SealError::Randomness)?;
+    getrandom::fill(&mut bytes).map_err(|_| SealError::Randomness)?;
     Ok(bytes)
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 use crate::error::KeyError;
+use crate::path::shown;
 
 /// Longest file read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -45,7 +46,7 @@ pub fn read(path: &Path) -> Result<Zeroizing<String>, KeyError> {
         source,
     };
     let malformed = |reason: &str| KeyError::Malformed {
-        what: path.display().to_string(),
+        what: shown(path),
         reason: reason.to_owned(),
     };
     let mut file = File::open(path).map_err(failed)?;

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use crate::document::decode_hex;
 use crate::error::KeyError;
 use crate::ids;
+use crate::path::shown;
 use crate::private_file;
 use crate::signing::{PublisherId, PublisherKey};
 
@@ -121,7 +122,7 @@ fn value(text: &str, word: &str) -> Option<[u8; 32]> {
 
 fn malformed(path: &Path, reason: String) -> KeyError {
     KeyError::Malformed {
-        what: format!("{}", path.display()),
+        what: shown(path),
         reason,
     }
 }

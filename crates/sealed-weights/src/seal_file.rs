@@ -75,7 +75,7 @@ pub(crate) fn seal_file(
     let mut tags: Vec<Tag> = vec![[0; TAG_BYTES]; chunks];
     let mut hashes: Vec<ChunkHash> = vec![[0; HASH_BYTES]; chunks];
     let chunk_size = settings.chunk_size.bytes();
-    work.for_each(
+    work.holding(chunk_size).for_each(
         (0..).zip(tags.iter_mut().zip(&mut hashes)),
         || Zeroizing::new(vec![0; chunk_size]),
         |(index, (tag, hash)), scratch| {

@@ -10,9 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::cipher::Tag;
 use crate::content::{ChunkHash, chunk_hash, content_root};
-use crate::core_header::{
-    COMMITMENT_BYTES, CoreHeader, FIXED_BYTES, HASH_BYTES, Layout, TAG_BYTES,
-};
+use crate::core_header::{COMMITMENT_BYTES, CoreHeader, FIXED_BYTES, Layout};
 use crate::error::{ModelError, SealError};
 use crate::manifest::ManifestFile;
 use crate::memory::PlainBuffer;
@@ -166,8 +164,8 @@ impl Front {
 
     fn tables(&self) -> Result<Tables, SealError> {
         let chunks = self.core.chunks() as usize;
-        let mut tags: Vec<Tag> = vec![[0; TAG_BYTES]; chunks];
-        let mut hashes: Vec<ChunkHash> = vec![[0; HASH_BYTES]; chunks];
+        let mut tags: Vec<Tag> = table(chunks)?;
+        let mut hashes: Vec<ChunkHash> = table(chunks)?;
         let mut padding = vec![0; (self.layout.data - self.layout.padding) as usize];
         let read = |offset, out: &mut [u8]| read_exact(&self.file, &self.path, offset, out);
         read(self.layout.tags, tags.as_flattened_mut())?;
@@ -189,7 +187,7 @@ impl Front {
     /// [`SealError::Cancelled`].
     pub fn check_content(&self, tables: &Tables, work: &Work<'_>) -> Result<(), SealError> {
         let chunk_size = self.core.chunk_size.bytes();
-        work.for_each(
+        work.holding(chunk_size).for_each(
             (0..).zip(&tables.hashes),
             || vec![0; chunk_size],
             |(index, hash), scratch| {
@@ -343,7 +341,7 @@ impl SealedFile {
             source,
         };
         let chunk_size = self.core().chunk_size.bytes();
-        let copied = work.for_each(
+        let copied = work.holding(chunk_size).for_each(
             0..self.core().chunks(),
             || Zeroizing::new(vec![0; chunk_size]),
             |index, scratch| {
@@ -367,7 +365,7 @@ impl SealedFile {
     /// As [`SealedFile::read_into`].
     pub fn verify(&self, work: &Work<'_>) -> Result<(), SealError> {
         let chunk_size = self.core().chunk_size.bytes();
-        work.for_each(
+        work.holding(chunk_size).for_each(
             0..self.core().chunks(),
             || Zeroizing::new(vec![0; chunk_size]),
             |index, scratch| {
@@ -456,6 +454,20 @@ impl PlainSource for SealedFile {
         // Every chunk was authenticated as it was read.
         Ok(())
     }
+}
+
+/// Zeros for one entry a chunk. Not yet authentic headers say how many, so that the memory may not
+/// be there.
+fn table<const N: usize>(chunks: usize) -> Result<Vec<[u8; N]>, SealError> {
+    let mut entries = Vec::new();
+    entries
+        .try_reserve_exact(chunks)
+        .map_err(|_| SealError::Memory {
+            bytes: chunks.saturating_mul(N),
+            source: ErrorKind::OutOfMemory.into(),
+        })?;
+    entries.resize(chunks, [0; N]);
+    Ok(entries)
 }
 
 fn read_exact(file: &File, path: &Path, offset: u64, out: &mut [u8]) -> Result<(), SealError> {

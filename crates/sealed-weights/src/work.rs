@@ -52,6 +52,20 @@ impl Default for Work<'_> {
     }
 }
 
+/// Most bytes of chunks that the threads of one piece of work hold between them.
+const MAX_SCRATCH: usize = 32 << 20;
+
+impl<'a> Work<'a> {
+    /// The same work by no more threads than may each hold a chunk of this many bytes.
+    pub(crate) fn holding(&self, chunk_bytes: usize) -> Work<'a> {
+        let most = NonZeroUsize::new(MAX_SCRATCH / chunk_bytes.max(1)).unwrap_or(NonZeroUsize::MIN);
+        Work {
+            threads: self.threads.min(most),
+            progress: self.progress,
+        }
+    }
+}
+
 impl Work<'_> {
     /// Takes the items in order, each by one thread, and calls `step` with the thread's own
     /// scratch; `step` returns the bytes done. The first failure, by order of items, is returned,
@@ -88,7 +102,10 @@ impl Work<'_> {
             None
         };
         let failures = thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            // Where the system gives no more threads, those that there are do the work.
+            let others: Vec<_> = (1..threads)
+                .map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
+                .collect();
             let mut failures = vec![Ok(work())];
             failures.extend(others.into_iter().map(|thread| thread.join()));
             failures

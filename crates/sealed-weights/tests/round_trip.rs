@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::collections::HashMap;
-use std::fs;
-use std::num::NonZeroUsize;
-use std::path::Path;
+mod common;
 
+use std::fs;
+
+use common::{Fixture, files_below, pattern, threads};
 use proptest::prelude::*;
 use safetensors_header::LENGTH_BYTES;
 use sealed_weights::core_header::ChunkSize;
@@ -15,67 +15,8 @@ use sealed_weights::model::{
     ExtractOptions, Extraction, Policy, Rewrap, RotateOptions, Rotation, SealJob, SealOptions,
     SealedModel, rewrap,
 };
-use sealed_weights::recipient::key_file::KeyFile;
-use sealed_weights::recipient::{Identity, Recipient};
 use sealed_weights::sealed_file::Trust;
-use sealed_weights::signing::PublisherKey;
 use sealed_weights::suite::Suite;
-use sealed_weights::work::{Silent, Work};
-use tempfile::TempDir;
-use zeroize::Zeroizing;
-
-struct Fixture {
-    folder: TempDir,
-    publisher: PublisherKey,
-}
-
-impl Fixture {
-    fn new() -> Fixture {
-        let folder = TempDir::new().unwrap();
-        KeyFile::create(&folder.path().join("key")).unwrap();
-        KeyFile::create(&folder.path().join("other")).unwrap();
-        fs::create_dir_all(folder.path().join("plain/sub")).unwrap();
-        Fixture {
-            publisher: PublisherKey::from_seed(&Zeroizing::new([5; 32])).unwrap(),
-            folder,
-        }
-    }
-
-    fn plain(&self) -> std::path::PathBuf {
-        self.folder.path().join("plain")
-    }
-
-    fn sealed(&self) -> std::path::PathBuf {
-        self.folder.path().join("sealed")
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.plain().join(name), bytes).unwrap();
-    }
-
-    fn recipient(&self, name: &str) -> Box<dyn Recipient> {
-        Box::new(KeyFile::read(&self.folder.path().join(name)).unwrap())
-    }
-
-    fn identity(&self, name: &str) -> Box<dyn Identity> {
-        Box::new(KeyFile::read(&self.folder.path().join(name)).unwrap())
-    }
-
-    fn seal(&self, options: SealOptions, work: &Work<'_>) {
-        SealJob::prepare(&self.plain(), &self.sealed(), options)
-            .unwrap()
-            .run(&[self.recipient("key")], &self.publisher, work)
-            .unwrap();
-    }
-
-    fn open(&self, key: &str, trust: Trust) -> SealedModel {
-        let policy = Policy {
-            trust,
-            ..Policy::publisher(self.publisher.id())
-        };
-        SealedModel::open(&self.sealed(), &[self.identity(key)], policy).unwrap()
-    }
-}
 
 /// A safetensors file of byte tensors.
 fn safetensors(tensors: &[(&str, &[u8])]) -> Vec<u8> {
@@ -96,42 +37,6 @@ fn safetensors(tensors: &[(&str, &[u8])]) -> Vec<u8> {
     file.extend_from_slice(header.as_bytes());
     file.extend_from_slice(&data);
     file
-}
-
-fn pattern(length: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    (0..length)
-        .map(|_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 32) as u8
-        })
-        .collect()
-}
-
-fn threads(count: usize) -> Work<'static> {
-    Work {
-        threads: NonZeroUsize::new(count).unwrap(),
-        progress: &Silent,
-    }
-}
-
-fn files_below(directory: &Path) -> HashMap<String, Vec<u8>> {
-    let mut found = HashMap::new();
-    let mut open = vec![directory.to_path_buf()];
-    while let Some(next) = open.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                let name = path.strip_prefix(directory).unwrap().to_string_lossy();
-                found.insert(name.into_owned(), fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
 }
 
 #[test]

@@ -191,6 +191,35 @@ pub enum ModelError {
         /// What changed.
         what: String,
     },
+    /// The version cannot grow any more.
+    #[error(
+        "the model has version {version}, the largest there is, so no version after it can be told \
+         from an old copy; seal it as a new model, with small versions"
+    )]
+    LastVersion {
+        /// The version.
+        version: u64,
+    },
+    /// Someone else's key would sign what another publisher signed.
+    #[error(
+        "the model is signed by {found}, and the key given is that of {given}: who trusts the first \
+         would refuse it. Use the first publisher's key, or seal a new model"
+    )]
+    OtherPublisher {
+        /// Who signed.
+        found: String,
+        /// Whose key is given.
+        given: String,
+    },
+    /// A directory that should take plaintext holds something.
+    #[error(
+        "{} is not empty; choose an empty directory or a new name",
+        shown(path)
+    )]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Something is where the output should go.
     #[error(
         "{} exists already; choose another name or pass --replace",

@@ -46,7 +46,11 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), SealError> {
 fn read_text(path: &Path, missing: ModelError) -> Result<String, SealError> {
     let opened = match open_regular(path, false) {
         Ok(opened) => opened,
-        Err(SealError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+        // Where the directory itself is missing, that is what is wrong.
+        Err(SealError::Io { source, .. })
+            if source.kind() == std::io::ErrorKind::NotFound
+                && path.parent().is_some_and(Path::is_dir) =>
+        {
             return Err(missing.into());
         }
         Err(error) => return Err(error),

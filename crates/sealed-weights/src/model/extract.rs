@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::statfs;
 
 use super::sealed::SealedModel;
-use super::staging::{Staging, check_room, parent_of};
+use super::staging::{Access, Staging, check_room, hidden_prefix, parent_of, remove_left_behind};
 use crate::error::{ModelError, SealError};
 use crate::work::Work;
 
 /// `f_type` of the file systems whose files live in memory (Linux, statfs(2)).
 const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// Name that a hidden directory inside an empty one is called after.
+const STAGED: &str = "model";
 
 /// How to open a model into a directory.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,25 +37,23 @@ impl<'a> Extraction<'a> {
     /// empty.
     ///
     /// # Errors
-    /// [`ModelError::OnDisk`], [`ModelError::NoRoom`], [`ModelError::Exists`], [`SealError::Io`].
+    /// [`ModelError::OnDisk`], [`ModelError::NoRoom`], [`ModelError::NotEmpty`], [`SealError::Io`].
     pub fn prepare(
         model: &'a SealedModel,
         directory: &Path,
         options: ExtractOptions,
     ) -> Result<Extraction<'a>, SealError> {
-        let exists = match fs::read_dir(directory) {
-            Ok(mut entries) => {
-                if entries.next().is_some() {
-                    return Err(ModelError::Exists {
-                        path: directory.to_path_buf(),
-                    }
-                    .into());
+        let exists = fs::symlink_metadata(directory).is_ok();
+        if exists {
+            remove_left_behind(directory, &hidden_prefix(&directory.join(STAGED))?);
+            let mut entries = fs::read_dir(directory).map_err(failed("list", directory))?;
+            if entries.next().is_some() {
+                return Err(ModelError::NotEmpty {
+                    path: directory.to_path_buf(),
                 }
-                true
+                .into());
             }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => false,
-            Err(e) => return Err(failed("list", directory)(e)),
-        };
+        }
         let place = if exists {
             directory.to_path_buf()
         } else {
@@ -79,13 +80,17 @@ impl<'a> Extraction<'a> {
     /// As [`crate::sealed_file::SealedFile::copy_to`], for the first file that is not authentic.
     pub fn run(&self, work: &Work<'_>) -> Result<(), SealError> {
         if self.exists {
-            let written = self.write_all(&self.directory, work);
-            if written.is_err() {
+            // Whole first, in a hidden directory inside: what a killed process leaves is not taken
+            // for a model.
+            let staging = Staging::beside(&self.directory.join(STAGED), Access::Private)?;
+            self.write_all(staging.path(), work)?;
+            let moved = move_up(staging.path(), &self.directory);
+            if moved.is_err() {
                 empty(&self.directory);
             }
-            written
+            moved
         } else {
-            let staging = Staging::beside(&self.directory)?;
+            let staging = Staging::beside(&self.directory, Access::Private)?;
             self.write_all(staging.path(), work)?;
             staging.publish_new()
         }
@@ -132,6 +137,15 @@ pub(crate) fn needed(model: &SealedModel) -> u64 {
         .iter()
         .map(|file| file.length.next_multiple_of(4096))
         .fold(0, u64::saturating_add)
+}
+
+fn move_up(from: &Path, to: &Path) -> Result<(), SealError> {
+    for entry in fs::read_dir(from).map_err(failed("list", from))? {
+        let entry = entry.map_err(failed("list", from))?;
+        let target = to.join(entry.file_name());
+        fs::rename(entry.path(), &target).map_err(failed("create", &target))?;
+    }
+    Ok(())
 }
 
 fn empty(directory: &Path) {

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::documents::{read_recipients, write_new};
 use super::sealed::SealedModel;
-use super::staging::{lock_unchanged, sync_directory};
+use super::staging::{Access, Staging, keep_owner, lock_unchanged, resolved, sync_directory};
 use crate::error::{ModelError, SealError};
 use crate::recipient::{Recipient, RecipientEntry};
 use crate::recipients::{RECIPIENTS_NAME, Recipients, RecipientsFile};
@@ -31,7 +31,7 @@ pub fn rewrap(
     mode: Rewrap,
     recipients: &[Box<dyn Recipient>],
 ) -> Result<Vec<RecipientEntry>, SealError> {
-    let directory = model.signed().directory();
+    let directory = &resolved(model.signed().directory())?;
     let _lock = lock_unchanged(directory, model.signed().signed())?;
     // Read again: another process may have added recipients since.
     let old = read_recipients(directory)?;
@@ -44,7 +44,10 @@ pub fn rewrap(
         Rewrap::Add => old.recipients().recipients.clone(),
     };
     for recipient in recipients {
-        entries.push(recipient.wrap(model.key(), &context)?);
+        let new = recipient.wrap(model.key(), &context)?;
+        // Once is enough for everybody.
+        entries.retain(|old| !old.same_recipient(&new));
+        entries.push(new);
     }
     let path = directory.join(RECIPIENTS_NAME);
     let section = Recipients {
@@ -57,9 +60,10 @@ pub fn rewrap(
             defect,
         })?;
     // Outside the directory, where a leftover would be an unlisted file.
-    let staging = super::staging::Staging::beside(directory)?;
+    let staging = Staging::beside(directory, Access::Usual)?;
     let temporary = staging.path().join(RECIPIENTS_NAME);
     write_new(&temporary, file.text())?;
+    keep_owner(&path, &temporary)?;
     fs::rename(&temporary, &path).map_err(|source| SealError::Io {
         action: "replace",
         path: path.clone(),

@@ -1,11 +1,11 @@
 //! A new data key for a model: everything is sealed anew.
 
 use super::extract::needed;
-use super::seal::{now, seal_into, write_manifest, write_recipients};
+use super::seal::{next_version, now, seal_into, write_manifest, write_recipients};
 use super::sealed::SealedModel;
-use super::staging::{Staging, check_room, lock_unchanged, parent_of};
+use super::staging::{Access, Staging, check_room, lock_unchanged, parent_of, resolved};
 use crate::core_header::ChunkSize;
-use crate::error::SealError;
+use crate::error::{ModelError, SealError};
 use crate::manifest::{Manifest, SignedManifest};
 use crate::recipient::Recipient;
 use crate::seal_file::FileSettings;
@@ -73,11 +73,20 @@ impl<'a> Rotation<'a> {
         publisher: &PublisherKey,
         work: &Work<'_>,
     ) -> Result<SignedManifest, SealError> {
-        let directory = self.model.signed().directory();
+        let directory = &resolved(self.model.signed().directory())?;
+        let signed = self.model.signed().signed();
+        if signed.publisher() != publisher.id() {
+            return Err(ModelError::OtherPublisher {
+                found: signed.publisher().to_string(),
+                given: publisher.id().to_string(),
+            }
+            .into());
+        }
+        let version = next_version(signed.manifest().version)?;
         let _lock = lock_unchanged(directory, self.model.signed().signed())?;
         let old = self.model.manifest();
         let key = ModelKey::random()?;
-        let staging = Staging::beside(directory)?;
+        let staging = Staging::beside(directory, Access::Usual)?;
         write_recipients(staging.path(), &old.model, old.model_id, &key, recipients)?;
         let settings = FileSettings {
             key: &key,
@@ -102,14 +111,14 @@ impl<'a> Rotation<'a> {
             )?);
         }
         let manifest = Manifest {
-            version: old.version.saturating_add(1),
+            version,
             created: now(),
             key_id: key.id(old.model_id),
             files,
             ..old.clone()
         };
         let signed = write_manifest(staging.path(), manifest, &key, publisher)?;
-        staging.publish_over()?;
+        staging.publish_over(old)?;
         Ok(signed)
     }
 }

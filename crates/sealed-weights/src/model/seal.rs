@@ -7,8 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
 use super::documents::{read_manifest, write_new};
+use super::signed::check_files;
 use super::source::{self, SourceFile};
-use super::staging::{Staging, check_room, lock_unchanged, parent_of};
+use super::staging::{Access, Staging, check_room, lock_unchanged, parent_of, resolved};
 use super::tensors::read_header;
 use crate::core_header::ChunkSize;
 use crate::error::{ModelError, SealError};
@@ -85,8 +86,8 @@ impl SealJob {
         destination: &Path,
         options: SealOptions,
     ) -> Result<SealJob, SealError> {
-        let files = source::list(source, options.follow_links)?;
         check_apart(source, destination)?;
+        let files = source::list(source, options.follow_links)?;
         let mut job = SealJob::planned(files, destination, options, || default_name(source))?;
         job.source = Some(source.to_path_buf());
         Ok(job)
@@ -125,14 +126,18 @@ impl SealJob {
         default_name: impl FnOnce() -> String,
     ) -> Result<SealJob, SealError> {
         let model = options.model.clone().unwrap_or_else(default_name);
-        let replaced = match fs::symlink_metadata(destination) {
+        let mut destination = destination.to_path_buf();
+        let replaced = match fs::symlink_metadata(&destination) {
             Err(_) => None,
-            Ok(_) if options.replace => Some(read_manifest(destination)?),
+            Ok(_) if options.replace => {
+                destination = resolved(&destination)?;
+                let old = read_manifest(&destination)?;
+                // Whatever else is there would be lost.
+                check_files(&destination, old.manifest())?;
+                Some(old)
+            }
             Ok(_) => {
-                return Err(ModelError::Exists {
-                    path: destination.to_path_buf(),
-                }
-                .into());
+                return Err(ModelError::Exists { path: destination }.into());
             }
         };
         let (model_id, version) = match &replaced {
@@ -144,10 +149,10 @@ impl SealJob {
             .iter()
             .map(|f| f.length() + f.length() / 8192 + 8192)
             .sum();
-        check_room(&parent_of(destination), needed)?;
+        check_room(&parent_of(&destination), needed)?;
         Ok(SealJob {
             source: None,
-            destination: destination.to_path_buf(),
+            destination,
             options,
             model,
             model_id,
@@ -194,9 +199,9 @@ impl SealJob {
     ) -> Result<SignedManifest, SealError> {
         let _lock = match &self.replaced {
             Some(old) if old.publisher() != publisher.id() => {
-                return Err(ModelError::UntrustedPublisher {
+                return Err(ModelError::OtherPublisher {
                     found: old.publisher().to_string(),
-                    trusted: publisher.id().to_string(),
+                    given: publisher.id().to_string(),
                 }
                 .into());
             }
@@ -204,7 +209,7 @@ impl SealJob {
             None => None,
         };
         let key = ModelKey::random()?;
-        let staging = Staging::beside(&self.destination)?;
+        let staging = Staging::beside(&self.destination, Access::Usual)?;
         // Before the long work: a recipient that refuses is known at once.
         write_recipients(staging.path(), &self.model, self.model_id, &key, recipients)?;
         let settings = FileSettings {
@@ -241,10 +246,9 @@ impl SealJob {
             &key,
             publisher,
         )?;
-        if self.replaced.is_some() {
-            staging.publish_over()?;
-        } else {
-            staging.publish_new()?;
+        match &self.replaced {
+            Some(old) => staging.publish_over(old.manifest())?,
+            None => staging.publish_new()?,
         }
         Ok(signed)
     }
@@ -382,7 +386,7 @@ fn successor(
             fields: format!("model ('{}' is there, '{model}' is new)", old.model),
         });
     }
-    let next = old.version.saturating_add(1);
+    let next = next_version(old.version)?;
     match version {
         Some(wanted) if wanted < next => Err(ModelError::OldVersion {
             found: wanted,
@@ -392,21 +396,26 @@ fn successor(
     }
 }
 
-/// Refuses a destination inside the source: it would be sealed into itself.
+/// The version after `version`.
+pub(super) fn next_version(version: u64) -> Result<u64, ModelError> {
+    version
+        .checked_add(1)
+        .ok_or(ModelError::LastVersion { version })
+}
+
+/// Refuses a destination inside the source, which would be sealed into itself, and a source inside
+/// the destination, which would be replaced together with it.
 fn check_apart(source: &Path, destination: &Path) -> Result<(), SealError> {
-    let parent = parent_of(destination);
-    let look = |path: &Path| {
-        fs::canonicalize(path).map_err(|source| SealError::Io {
-            action: "look at",
-            path: path.to_path_buf(),
-            source,
-        })
+    let source = resolved(source)?;
+    let inside = match fs::canonicalize(destination) {
+        Ok(destination) => destination.starts_with(&source) || source.starts_with(&destination),
+        Err(_) => resolved(&parent_of(destination))?.starts_with(&source),
     };
-    let (source, parent) = (look(source)?, look(&parent)?);
-    if source.is_dir() && parent.starts_with(&source) {
+    if inside {
         return Err(ModelError::BadName {
             path: destination.to_path_buf(),
-            reason: "it lies inside the directory to be sealed; choose a place outside".to_owned(),
+            reason: "it lies inside the source, or the source inside it; choose a place apart"
+                .to_owned(),
         }
         .into());
     }

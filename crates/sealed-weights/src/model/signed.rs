@@ -143,7 +143,7 @@ impl SignedModel {
 }
 
 /// Checks that the directory holds exactly the listed files.
-fn check_files(directory: &Path, manifest: &Manifest) -> Result<(), SealError> {
+pub(super) fn check_files(directory: &Path, manifest: &Manifest) -> Result<(), SealError> {
     let mut expected: HashSet<PathBuf> = [MANIFEST_NAME, RECIPIENTS_NAME]
         .map(|name| directory.join(name))
         .into();
@@ -174,8 +174,11 @@ fn walk(
         path: directory.to_path_buf(),
         source,
     };
-    for entry in fs::read_dir(directory).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    // Read to the end first: no descriptor is held for each level.
+    let entries = fs::read_dir(directory)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(failed)?;
+    for entry in entries {
         // Links are not followed: a link to a directory is an unlisted file.
         if entry.file_type().map_err(failed)?.is_dir() {
             walk(&entry.path(), found)?;

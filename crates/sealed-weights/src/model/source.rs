@@ -1,5 +1,6 @@
 //! The plaintext files of a model, on disk or in memory.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +8,11 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 use crate::error::{ModelError, SealError};
-use crate::path::LogicalPath;
+use crate::path::{LogicalPath, SEALED_SUFFIX};
 use crate::plain::{PlainBytes, PlainFile, PlainSource, Stamp};
+
+/// Longest name of a file on the systems in use, in bytes.
+const MAX_NAME: usize = 255;
 
 /// One file to be sealed.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,7 +75,7 @@ pub(crate) fn in_memory(
             path: PathBuf::from(pair[0].logical.as_str()),
             reason: "it is given twice".to_owned(),
         }),
-        None => Ok(files),
+        None => check_sealed_names(&files).map(|()| files),
     }
 }
 
@@ -110,7 +114,39 @@ pub(crate) fn list(source: &Path, follow_links: bool) -> Result<Vec<SourceFile>,
         .into());
     }
     files.sort_by(|a, b| a.logical.cmp(&b.logical));
+    check_sealed_names(&files)?;
     Ok(files)
+}
+
+/// Refuses names that have no sealed form: too long with the suffix, or that of another's directory.
+fn check_sealed_names(files: &[SourceFile]) -> Result<(), ModelError> {
+    let mut directories = HashSet::new();
+    for file in files {
+        let components = file.logical.as_str().match_indices('/');
+        directories.extend(components.map(|(at, _)| &file.logical.as_str()[..at]));
+    }
+    for file in files {
+        let path = file.logical.as_str();
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let refuse = |reason: String| ModelError::BadName {
+            path: PathBuf::from(path),
+            reason,
+        };
+        if name.len() + SEALED_SUFFIX.len() > MAX_NAME {
+            return Err(refuse(format!(
+                "its name has {} bytes, more than {} and the suffix {SEALED_SUFFIX} that sealing \
+                 adds",
+                name.len(),
+                MAX_NAME - SEALED_SUFFIX.len()
+            )));
+        }
+        if directories.contains(format!("{path}{SEALED_SUFFIX}").as_str()) {
+            return Err(refuse(format!(
+                "its sealed file would take the name of the directory {path}{SEALED_SUFFIX}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 struct Walk<'a> {
@@ -123,13 +159,15 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn directory(&mut self, directory: &Path, prefix: &str) -> Result<(), SealError> {
-        let entries = fs::read_dir(directory).map_err(|e| SealError::Io {
-            action: "list",
-            path: directory.to_path_buf(),
-            source: e,
-        })?;
+        // Read to the end first: no descriptor is held for each level.
+        let entries = fs::read_dir(directory)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|e| SealError::Io {
+                action: "list",
+                path: directory.to_path_buf(),
+                source: e,
+            })?;
         for entry in entries {
-            let entry = entry.map_err(|e| look_failed(directory, e))?;
             let path = entry.path();
             let name = entry.file_name();
             let name = name.to_str().ok_or_else(|| not_text(&path))?;

@@ -7,17 +7,31 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with, statvfs};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, renameat_with, statvfs};
 
 use super::documents::read_manifest;
+use super::signed::check_files;
+use crate::document::decode_hex;
 use crate::error::{ModelError, SealError};
 use crate::ids;
-use crate::manifest::SignedManifest;
+use crate::manifest::{Manifest, SignedManifest};
 
 const MARK: &str = ".weights-seal-";
+
+/// Names tried before giving up; they are random, so one is enough but for a race.
+const ATTEMPTS: usize = 16;
+
+/// Who may look into a new directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Whoever the process's umask lets: for ciphertext.
+    Usual,
+    /// The owner only: for plaintext.
+    Private,
+}
 
 /// A hidden directory that will become `target`; removed when dropped before that.
 #[derive(Debug)]
@@ -31,36 +45,39 @@ pub(crate) struct Staging {
 
 impl Staging {
     /// Makes the directory, and removes those that killed processes left for the same target.
-    pub(crate) fn beside(target: &Path) -> Result<Staging, SealError> {
+    pub(crate) fn beside(target: &Path, access: Access) -> Result<Staging, SealError> {
         let parent = parent_of(target);
-        let name = target
-            .file_name()
-            .and_then(|name| name.to_str())
-            .ok_or_else(|| ModelError::BadName {
-                path: target.to_path_buf(),
-                reason: "it does not end in a name of UTF-8 text".to_owned(),
-            })?;
-        let prefix = format!(".{name}{MARK}");
-        let failed = |action| io_error(action, &parent);
-        // No other process may look while a new directory is not locked yet.
-        let guard = File::open(&parent).map_err(failed("open"))?;
-        flock(&guard, FlockOperation::LockExclusive).map_err(|e| failed("lock")(e.into()))?;
+        let prefix = hidden_prefix(target)?;
         remove_left_behind(&parent, &prefix);
-        let unique: [u8; 8] = ids::random()?;
-        let directory = parent.join(format!("{prefix}{}", hex::encode(unique)));
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&directory)
-            .map_err(io_error("create", &directory))?;
-        let lock = File::open(&directory)
-            .and_then(|file| Ok(flock(&file, FlockOperation::LockExclusive).map(|()| file)?))
-            .map_err(io_error("lock", &directory))?;
-        Ok(Staging {
-            target: target.to_path_buf(),
-            parent,
-            directory,
-            _lock: lock,
-        })
+        let mode = match access {
+            Access::Usual => 0o777,
+            Access::Private => 0o700,
+        };
+        for _ in 0..ATTEMPTS {
+            let unique: [u8; 8] = ids::random()?;
+            let directory = parent.join(format!("{prefix}{}", hex::encode(unique)));
+            DirBuilder::new()
+                .mode(mode)
+                .create(&directory)
+                .map_err(io_error("create", &directory))?;
+            let lock = open_directory(&directory).map_err(io_error("open", &directory))?;
+            let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+            // Between making and locking, another process may have taken it for one left behind.
+            let same = fs::symlink_metadata(&directory)
+                .is_ok_and(|now| lock.metadata().is_ok_and(|ours| now.ino() == ours.ino()));
+            if locked && same {
+                return Ok(Staging {
+                    target: target.to_path_buf(),
+                    parent,
+                    directory,
+                    _lock: lock,
+                });
+            }
+        }
+        Err(ModelError::Busy {
+            path: target.to_path_buf(),
+        }
+        .into())
     }
 
     /// Where to write.
@@ -97,9 +114,14 @@ impl Staging {
         sync_directory(&self.parent)
     }
 
-    /// Makes the directory the target in one step and removes what was there.
-    pub(crate) fn publish_over(self) -> Result<(), SealError> {
+    /// Makes the directory the target in one step, with the mode and the owner of what was there,
+    /// and removes the files of `old`.
+    ///
+    /// The target must hold exactly those: anything else in it would be lost.
+    pub(crate) fn publish_over(self, old: &Manifest) -> Result<(), SealError> {
+        keep_owner(&self.target, &self.directory)?;
         self.sync()?;
+        check_files(&self.target, old)?;
         renameat_with(
             CWD,
             &self.directory,
@@ -108,11 +130,13 @@ impl Staging {
             RenameFlags::EXCHANGE,
         )
         .map_err(|errno| match errno {
-            rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => ModelError::NoExchange {
-                path: self.target.clone(),
-                source: errno.into(),
+            rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::BUSY => {
+                ModelError::NoExchange {
+                    path: self.target.clone(),
+                    source: errno.into(),
+                }
+                .into()
             }
-            .into(),
             other => io_error("replace", &self.target)(other.into()),
         })?;
         // The hidden directory, which is removed on dropping, now holds what was replaced.
@@ -142,6 +166,12 @@ fn lock_directory(path: &Path) -> Result<File, SealError> {
         .into()),
         Err(errno) => Err(io_error("lock", path)(errno.into())),
     }
+}
+
+/// A sealed directory itself, where a link to it is given: exchanging the link would leave the
+/// directory as it was.
+pub(crate) fn resolved(path: &Path) -> Result<PathBuf, SealError> {
+    fs::canonicalize(path).map_err(io_error("open", path))
 }
 
 /// Locks a sealed directory and checks that it still has the manifest that was read before: after
@@ -199,20 +229,66 @@ fn sync_tree(path: &Path) -> Result<(), SealError> {
     sync_directory(path)
 }
 
-fn remove_left_behind(parent: &Path, prefix: &str) {
-    let Ok(entries) = fs::read_dir(parent) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(prefix) {
+/// How hidden directories for a target begin.
+pub(crate) fn hidden_prefix(target: &Path) -> Result<String, SealError> {
+    let name = target
+        .file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(|| ModelError::BadName {
+            path: target.to_path_buf(),
+            reason: "it does not end in a name of UTF-8 text".to_owned(),
+        })?;
+    Ok(format!(".{name}{MARK}"))
+}
+
+/// Removes what killed processes of this user left for a target: directories of exactly the form
+/// of their names, which nobody holds locked.
+pub(crate) fn remove_left_behind(parent: &Path, prefix: &str) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let unique = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        if unique.and_then(decode_hex::<8>).is_none() {
             continue;
         }
-        let unlocked = File::open(entry.path())
-            .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok());
-        if unlocked {
+        let Ok(directory) = open_directory(&entry.path()) else {
+            continue;
+        };
+        let own = directory
+            .metadata()
+            .is_ok_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw());
+        if own && flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Opens a directory itself: no link to one, and nothing that could block.
+fn open_directory(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// Gives a new file, or a directory with the files in it, the owner and itself the mode of an old
+/// one.
+pub(crate) fn keep_owner(old: &Path, new: &Path) -> Result<(), SealError> {
+    let metadata = fs::metadata(old).map_err(io_error("look at", old))?;
+    let mode = fs::Permissions::from_mode(metadata.mode() & 0o7777);
+    fs::set_permissions(new, mode).map_err(io_error("set the mode of", new))?;
+    let ours = fs::metadata(new).map_err(io_error("look at", new))?;
+    if (ours.uid(), ours.gid()) == (metadata.uid(), metadata.gid()) {
+        return Ok(());
+    }
+    give(new, metadata.uid(), metadata.gid())
+}
+
+fn give(path: &Path, uid: u32, gid: u32) -> Result<(), SealError> {
+    lchown(path, Some(uid), Some(gid)).map_err(io_error("keep the owner of", path))?;
+    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+        for entry in fs::read_dir(path).map_err(io_error("list", path))? {
+            give(&entry.map_err(io_error("list", path))?.path(), uid, gid)?;
+        }
+    }
+    Ok(())
 }
 
 fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> SealError {

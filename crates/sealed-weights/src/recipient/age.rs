@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{AgeEntry, Identity, Recipient, RecipientEntry, WrapContext};
 use crate::error::KeyError;
+use crate::path::shown;
 use crate::private_file;
 use crate::secret::ModelKey;
 
@@ -88,7 +89,7 @@ impl AgeIdentity {
     pub fn read(path: &Path) -> Result<AgeIdentity, KeyError> {
         let text = private_file::read(path)?;
         let malformed = |reason: String| KeyError::Malformed {
-            what: format!("age identity file {}", path.display()),
+            what: format!("age identity file {}", shown(path)),
             reason,
         };
         if text.starts_with("age-encryption.org/") || text.starts_with("-----BEGIN AGE ENC") {
@@ -152,11 +153,7 @@ impl std::fmt::Debug for AgeIdentity {
 impl Identity for AgeIdentity {
     fn describe(&self) -> String {
         let names: Vec<&str> = self.keys.iter().map(|(name, _)| name.as_str()).collect();
-        format!(
-            "age identity {} ({})",
-            self.path.display(),
-            names.join(", ")
-        )
+        format!("age identity {} ({})", shown(&self.path), names.join(", "))
     }
 
     fn unwrap(
@@ -171,7 +168,7 @@ impl Identity for AgeIdentity {
             return Ok(None);
         };
         let refused = |reason: String| KeyError::Refused {
-            who: format!("age identity {} ({name})", self.path.display()),
+            who: format!("age identity {} ({name})", shown(&self.path)),
             reason,
         };
         if entry.file.len() > MAX_FILE_TEXT {

@@ -28,6 +28,12 @@ pub enum RecipientEntry {
 }
 
 impl RecipientEntry {
+    /// Whether both are for one recipient, as far as entries tell: passphrases have no name.
+    #[must_use]
+    pub fn same_recipient(&self, other: &RecipientEntry) -> bool {
+        !matches!(self, RecipientEntry::Passphrase(_)) && self.describe() == other.describe()
+    }
+
     /// Kind and public name, for listings.
     #[must_use]
     pub fn describe(&self) -> String {

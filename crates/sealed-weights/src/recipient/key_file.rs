@@ -13,6 +13,7 @@ use super::{Identity, KeyFileEntry, Recipient, RecipientEntry, WrapContext};
 use crate::document::decode_hex;
 use crate::error::KeyError;
 use crate::ids;
+use crate::path::shown;
 use crate::private_file;
 use crate::secret::ModelKey;
 
@@ -52,12 +53,13 @@ impl KeyFile {
     /// [`KeyError::Malformed`] if it is not a key file.
     pub fn read(path: &Path) -> Result<KeyFile, KeyError> {
         let text = private_file::read(path)?;
-        let key = text
-            .trim_end()
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        let key = line
             .strip_prefix(WORD)
-            .and_then(|rest| decode_hex(rest.trim_start()))
+            .and_then(|rest| rest.strip_prefix(' '))
+            .and_then(decode_hex)
             .ok_or_else(|| KeyError::Malformed {
-                what: format!("key file {}", path.display()),
+                what: format!("key file {}", shown(path)),
                 reason: format!("it must be one line, '{WORD} ' and 64 hexadecimal digits"),
             })?;
         Ok(KeyFile {
@@ -74,7 +76,7 @@ impl KeyFile {
 
 impl Recipient for KeyFile {
     fn describe(&self) -> String {
-        format!("key file {} ({})", self.path.display(), self.fingerprint())
+        format!("key file {} ({})", shown(&self.path), self.fingerprint())
     }
 
     fn wrap(&self, key: &ModelKey, context: &WrapContext) -> Result<RecipientEntry, KeyError> {

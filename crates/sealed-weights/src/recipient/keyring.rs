@@ -9,7 +9,7 @@ use crate::secret::ModelKey;
 
 /// Attempts that may fail before the rest is given up: an altered section may list a thousand
 /// entries, each of which costs seconds.
-const MAX_FAILURES: usize = 32;
+const MAX_FAILURES: usize = 8;
 
 /// Tries every entry with every identity, in the order given, until one gives the model's key.
 /// The key returned has been checked against the key id and the section against the key.

@@ -23,7 +23,7 @@ pub const MAX_PASSES: u32 = 16;
 /// Most lanes accepted.
 pub const MAX_LANES: u32 = 16;
 /// Most work accepted, as memory in KiB times passes: some ten seconds.
-pub const MAX_WORK_KIB: u32 = 4 << 20;
+pub const MAX_WORK_KIB: u32 = 2 << 20;
 
 const SALT_BYTES: usize = 16;
 

@@ -17,6 +17,7 @@ pub use self::uri::Pkcs11Uri;
 use super::options::{Options, Purpose};
 use super::{Identity, Pkcs11Entry, Recipient, RecipientEntry, WrapContext};
 use crate::error::KeyError;
+use crate::path::shown;
 use crate::secret::ModelKey;
 
 /// A key in a token, as recipient and as identity.
@@ -52,7 +53,7 @@ impl Pkcs11Key {
         let Pkcs11Uri { token, object, .. } = &self.uri;
         format!(
             "pkcs11 key '{object}' in token '{token}' ({})",
-            self.uri.module.display()
+            shown(&self.uri.module)
         )
     }
 

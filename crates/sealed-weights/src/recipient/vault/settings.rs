@@ -8,6 +8,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 use zeroize::Zeroizing;
 
 use crate::error::KeyError;
+use crate::path::shown;
 use crate::private_file;
 use crate::recipient::entry::printable;
 use crate::recipient::options::Variables;
@@ -79,7 +80,7 @@ pub(super) fn certificates(path: &Path) -> Result<RootCerts, KeyError> {
         })
         .collect();
     if found.is_empty() {
-        let what = format!("the file {} of VAULT_CACERT", path.display());
+        let what = format!("the file {} of VAULT_CACERT", shown(path));
         return Err(malformed(&what, "it holds no certificate in PEM form"));
     }
     Ok(RootCerts::new_with_certs(&found))
