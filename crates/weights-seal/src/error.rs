@@ -110,6 +110,7 @@ fn code_of(error: &SealError) -> u8 {
             ModelError::NoManifest { .. }
             | ModelError::NoRecipients { .. }
             | ModelError::UntrustedPublisher { .. }
+            | ModelError::OtherModel { .. }
             | ModelError::OldVersion { .. }
             | ModelError::OtherDigest { .. }
             | ModelError::ManifestMac
