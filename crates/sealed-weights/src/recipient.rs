@@ -5,6 +5,8 @@
 
 #[cfg(feature = "age")]
 pub mod age;
+#[cfg(feature = "aws-kms")]
+pub mod aws_kms;
 mod context;
 mod entry;
 pub mod key_file;

@@ -9,6 +9,8 @@
 //! | `vault:MOUNT/KEY` | yes | yes |
 //! | `vault`: every key that the token may use | | yes |
 //! | `pkcs11:token=LABEL;object=LABEL?module-path=PATH&pin-source=SOURCE` | yes | yes |
+//! | `aws-kms:ARN` of a key or an alias | yes | |
+//! | `aws-kms:ARN` of a key; `aws-kms`: every key that the credentials may use | | yes |
 //!
 //! No secret is ever part of the text.
 
@@ -54,6 +56,11 @@ pub fn parse_recipient(text: &str, options: &Options) -> Result<Box<dyn Recipien
             details.unwrap_or_default(),
             options,
         )?)),
+        #[cfg(feature = "aws-kms")]
+        "aws-kms" => Ok(Box::new(super::aws_kms::AwsKmsRecipient::parse(
+            details.unwrap_or_default(),
+            options,
+        )?)),
         _ => Err(unknown(kind, "recipient")),
     }
 }
@@ -82,6 +89,10 @@ pub fn parse_identity(text: &str, options: &Options) -> Result<Box<dyn Identity>
         )?)),
         #[cfg(feature = "vault")]
         "vault" => Ok(Box::new(super::vault::VaultIdentity::parse(
+            details, options,
+        )?)),
+        #[cfg(feature = "aws-kms")]
+        "aws-kms" => Ok(Box::new(super::aws_kms::AwsKmsIdentity::parse(
             details, options,
         )?)),
         _ => Err(unknown(kind, "identity")),

@@ -4,15 +4,19 @@
 
 #[cfg(feature = "age")]
 mod age;
+#[cfg(feature = "aws-kms")]
+mod aws_kms;
+#[cfg(feature = "aws-kms")]
+mod aws_kms_faults;
 mod common;
 mod key_file;
 mod keyring;
 mod passphrase;
 #[cfg(feature = "pkcs11")]
 mod pkcs11;
-#[cfg(any(feature = "pkcs11", feature = "vault"))]
+#[cfg(any(feature = "aws-kms", feature = "pkcs11", feature = "vault"))]
 mod programs;
-#[cfg(feature = "vault")]
+#[cfg(any(feature = "aws-kms", feature = "vault"))]
 mod servers;
 mod spec;
 #[cfg(feature = "vault")]

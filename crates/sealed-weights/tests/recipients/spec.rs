@@ -45,7 +45,7 @@ fn a_kind_that_is_left_out_names_its_feature() {
         ("age", cfg!(feature = "age")),
         ("vault", cfg!(feature = "vault")),
         ("pkcs11", cfg!(feature = "pkcs11")),
-        ("aws-kms", false),
+        ("aws-kms", cfg!(feature = "aws-kms")),
     ];
     for (kind, built) in built {
         let error = parse_identity(&format!("{kind}:?"), &options(&[])).unwrap_err();
