@@ -10,6 +10,7 @@ use crate::commands::model::ModelArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::sweep::SweepArgs;
 use crate::commands::worker::WorkerArgs;
+use crate::sealed::SealedArgs;
 use crate::shape::Shape;
 use ckks_backend::{Delivery, PlanChoice};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -199,10 +200,14 @@ pub struct RunArgs {
     #[arg(long)]
     pub cold: bool,
 
-    /// Real weights: FILE#TENSOR, https://HOST/PATH#TENSOR or hf://ORG/MODEL@REV#TENSOR
-    /// [default: synthetic, uniform in ±1/√IN]
+    /// Real weights: FILE#TENSOR, DIR#TENSOR, sealed:DIR#TENSOR, https://HOST/PATH#TENSOR or
+    /// hf://ORG/MODEL@REV#TENSOR [default: synthetic, uniform in ±1/√IN]
     #[arg(long, value_name = "SOURCE")]
     pub weights: Option<WeightSource>,
+
+    /// How sealed weights are opened.
+    #[command(flatten)]
+    pub sealed: SealedArgs,
 
     /// The tensor is stored as inputs × outputs instead of outputs × inputs
     #[arg(long, requires = "weights")]

@@ -32,6 +32,7 @@ pub mod plausible;
 pub mod progress;
 pub mod reference;
 pub mod report;
+pub mod sealed;
 pub mod shape;
 pub mod streaming;
 pub mod sweep;

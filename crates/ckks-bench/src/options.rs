@@ -5,6 +5,7 @@ use crate::error::BenchError;
 use crate::gate::Gate;
 use crate::inputs::Inputs;
 use crate::memory::Available;
+use crate::sealed::{self, SealedArgs};
 use crate::shape::Shape;
 use bench_report::host;
 use bench_report::output::check_distinct;
@@ -110,7 +111,7 @@ impl RunOptions {
         };
         let batch = batch_size(args.spec.batch, input.as_ref())?;
         let weights = match &args.weights {
-            Some(source) => Some(load(source, args.transpose)?),
+            Some(source) => Some(load(source, args.transpose, &args.sealed)?),
             None => None,
         };
         let shapes = shapes(&args.spec.shape, weights.as_ref())?;
@@ -231,10 +232,15 @@ fn batch_size(batch: Option<usize>, input: Option<&GivenInput>) -> Result<usize,
     }
 }
 
-fn load(source: &WeightSource, transpose: bool) -> Result<Weights, BenchError> {
+fn load(
+    source: &WeightSource,
+    transpose: bool,
+    sealed: &SealedArgs,
+) -> Result<Weights, BenchError> {
     let options = LoadOptions {
         transpose,
         hub: HubConfig::from_env(),
+        sealed: sealed.options()?,
         ..LoadOptions::default()
     };
     let loaded = source.load(&options).map_err(|source| BenchError::File {
@@ -242,7 +248,10 @@ fn load(source: &WeightSource, transpose: bool) -> Result<Weights, BenchError> {
         source,
     })?;
     Ok(Weights {
-        source: loaded.source,
+        source: match &loaded.sealed {
+            Some(origin) => sealed::describe(&loaded.source, origin),
+            None => loaded.source,
+        },
         matrix: loaded.matrix,
     })
 }
