@@ -31,7 +31,11 @@ pub fn create(path: &Path, content: &[u8]) -> Result<(), KeyError> {
         .map_err(failed)?;
     file.write_all(content)
         .and_then(|()| file.sync_all())
-        .map_err(failed)
+        .map_err(|error| {
+            // Half a secret is of no use, and its name would be in the way of the next attempt.
+            let _ = std::fs::remove_file(path);
+            failed(error)
+        })
 }
 
 /// Reads a file of UTF-8 text.

@@ -68,7 +68,10 @@ pub fn create_public(path: &Path, publisher: PublisherId) -> Result<(), KeyError
     let mut file = File::create_new(path).map_err(failed)?;
     file.write_all(format!("{PUBLIC_WORD} {publisher}\n").as_bytes())
         .and_then(|()| file.sync_all())
-        .map_err(failed)
+        .map_err(|error| {
+            let _ = fs::remove_file(path);
+            failed(error)
+        })
 }
 
 /// The publisher that a text names: 64 hexadecimal digits, or the path of a public key file.
