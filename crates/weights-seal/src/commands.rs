@@ -13,7 +13,9 @@ pub mod verify;
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::process;
+use crate::shown;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 /// Runs the subcommand; gives the exit code.
 ///
@@ -24,6 +26,7 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<u8, CliError> {
     // when it has mounted what it needs.
     if !matches!(cli.command, Command::Exec(_) | Command::BenchWorker) {
         process::forbid_dumps();
+        process::ignore_file_size_signal();
     }
     match cli.command {
         Command::Keygen(args) => keygen::keygen(&args, out),
@@ -45,6 +48,25 @@ fn print(out: &mut dyn Write, text: &str) -> Result<(), CliError> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(CliError::Output),
+    }
+}
+
+/// Prints what was done. A failure does not undo it, and says so.
+fn report(out: &mut dyn Write, text: &str) -> Result<(), CliError> {
+    print(out, text).map_err(|error| match error {
+        CliError::Output(error) => CliError::NotReported(error),
+        other => other,
+    })
+}
+
+/// The message for a directory that is not there, in place of one about its manifest.
+fn check_exists(sealed: &Path) -> Result<(), CliError> {
+    match std::fs::metadata(sealed) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(CliError::usage(format!(
+            "{}: no such directory",
+            shown::path(sealed)
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What ends the program, and with which exit code.
 
+use crate::shown;
 use sealed_weights::error::{KeyError, ModelError, SealError};
 use std::io;
 use thiserror::Error;
@@ -46,6 +47,9 @@ pub enum CliError {
     /// Standard output is gone.
     #[error("cannot write the results to standard output: {0}")]
     Output(io::Error),
+    /// All is done; standard output is gone.
+    #[error("done, but the report could not be written: {0}")]
+    NotReported(io::Error),
 }
 
 impl CliError {
@@ -63,11 +67,36 @@ impl CliError {
         }
     }
 
+    /// What `text`, given with a flag, names is not acceptable. The text is not repeated where it
+    /// may be a secret, given by mistake in place of its file's name.
+    pub fn text<'a>(flag: &'static str, text: &'a str) -> impl Fn(KeyError) -> CliError + 'a {
+        const HIDDEN: &str = "the text given is not shown because it may be a secret";
+        move |error| {
+            let reason = match &error {
+                KeyError::UnknownKind { role, known, .. } => {
+                    format!("it names no {role}; known are {known}")
+                }
+                KeyError::NotBuilt { .. } | KeyError::Service { .. } => {
+                    return CliError::flag(flag)(error);
+                }
+                _ if !shown::may_be_secret(text) => return CliError::flag(flag)(error),
+                KeyError::File { action, source, .. } => {
+                    format!("cannot {action} the file of that name: {source}")
+                }
+                KeyError::Permissions { mode, .. } => {
+                    format!("the file has mode {mode:04o}, so others may read it; chmod 600 it")
+                }
+                _ => "it cannot be used".to_owned(),
+            };
+            CliError::Usage(format!("{flag}: {reason} ({HIDDEN})"))
+        }
+    }
+
     /// The exit code of the program.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            CliError::Usage(_) | CliError::Output(_) => USAGE,
+            CliError::Usage(_) | CliError::Output(_) | CliError::NotReported(_) => USAGE,
             CliError::Flag { source, .. } | CliError::Seal(source) => code_of(source),
             CliError::Interrupted { signal } => interrupted(*signal),
             CliError::Exec { code, .. } => *code,

@@ -20,5 +20,6 @@ pub mod options;
 pub mod private;
 pub mod process;
 pub mod progress;
+pub mod shown;
 mod tables;
 pub mod units;

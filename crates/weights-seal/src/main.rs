@@ -4,6 +4,7 @@ use clap::Parser;
 use std::io::Write;
 use std::process::ExitCode;
 use weights_seal::cli::Cli;
+use weights_seal::shown;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -11,7 +12,11 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             // Nothing is left to do where even this message cannot be shown.
-            let _ = writeln!(std::io::stderr(), "error: {error}");
+            let _ = writeln!(
+                std::io::stderr(),
+                "error: {}",
+                shown::message(&error.to_string())
+            );
             ExitCode::from(error.exit_code())
         }
     }

@@ -9,8 +9,10 @@ use sealed_weights::model::Policy;
 use sealed_weights::publisher_file;
 use sealed_weights::recipient::{Identity, Recipient};
 use sealed_weights::sealed_file::Trust;
+use sealed_weights::signing::PublisherId;
 use sealed_weights::suite::{Suite, has_aes_instructions};
 use sealed_weights::work::{Progress, Work};
+use std::env::VarError;
 use std::num::NonZeroUsize;
 
 /// Most threads that are accepted.
@@ -67,14 +69,13 @@ impl PolicyArgs {
         let (flag, texts) = if self.any_publisher {
             ("--publisher", Vec::new())
         } else {
-            or_variable("--publisher", &self.publisher, PUBLISHER_VARIABLE)
+            or_variable("--publisher", &self.publisher, PUBLISHER_VARIABLE)?
         };
         Ok(Policy {
             publishers: texts
                 .iter()
-                .map(|text| publisher_file::find_public(text))
-                .collect::<Result<_, _>>()
-                .map_err(CliError::flag(flag))?,
+                .map(|text| find_publisher(flag, text))
+                .collect::<Result<_, _>>()?,
             any_publisher: self.any_publisher,
             model_id: self.expect_model,
             min_version: self.min_version,
@@ -102,7 +103,7 @@ impl KeyArgs {
     /// # Errors
     /// [`CliError::Usage`] for none, [`CliError::Flag`] for one that cannot be used.
     pub fn identities(&self) -> Result<Vec<Box<dyn Identity>>, CliError> {
-        let (flag, texts) = self.texts();
+        let (flag, texts) = self.texts()?;
         if texts.is_empty() {
             return Err(CliError::usage(format!(
                 "no key is given; pass --key KEY (for example key-file:PATH) or set {KEY_VARIABLE}"
@@ -110,14 +111,15 @@ impl KeyArgs {
         }
         texts
             .iter()
-            .map(|text| keys::parse_identity(text))
-            .collect::<Result<_, _>>()
-            .map_err(CliError::flag(flag))
+            .map(|text| keys::parse_identity(text).map_err(CliError::text(flag, text)))
+            .collect()
     }
 
     /// The keys as text, and where they come from.
-    #[must_use]
-    pub fn texts(&self) -> (&'static str, Vec<String>) {
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] where the variable is not UTF-8 text.
+    pub fn texts(&self) -> Result<(&'static str, Vec<String>), CliError> {
         or_variable("--key", &self.key, KEY_VARIABLE)
     }
 }
@@ -138,9 +140,8 @@ impl RecipientArgs {
     pub fn recipients(&self) -> Result<Vec<Box<dyn Recipient>>, CliError> {
         self.recipient
             .iter()
-            .map(|text| keys::parse_recipient(text))
-            .collect::<Result<_, _>>()
-            .map_err(CliError::flag("--recipient"))
+            .map(|text| keys::parse_recipient(text).map_err(CliError::text("--recipient", text)))
+            .collect()
     }
 }
 
@@ -212,13 +213,32 @@ fn or_variable(
     flag: &'static str,
     given: &[String],
     variable: &'static str,
-) -> (&'static str, Vec<String>) {
+) -> Result<(&'static str, Vec<String>), CliError> {
     if !given.is_empty() {
-        return (flag, given.to_vec());
+        return Ok((flag, given.to_vec()));
     }
-    let value = std::env::var(variable).unwrap_or_default();
+    let value = match std::env::var(variable) {
+        Ok(value) => value,
+        Err(VarError::NotPresent) => String::new(),
+        Err(VarError::NotUnicode(_)) => {
+            return Err(CliError::usage(format!(
+                "{variable}: it is not UTF-8 text; pass {flag} instead"
+            )));
+        }
+    };
     let lines = value.lines().map(str::trim).filter(|line| !line.is_empty());
-    (variable, lines.map(str::to_owned).collect())
+    Ok((variable, lines.map(str::to_owned).collect()))
+}
+
+/// Digits are taken in either case.
+fn find_publisher(flag: &'static str, text: &str) -> Result<PublisherId, CliError> {
+    let digits = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let found = if digits {
+        publisher_file::find_public(&text.to_ascii_lowercase())
+    } else {
+        publisher_file::find_public(text)
+    };
+    found.map_err(CliError::text(flag, text))
 }
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {

@@ -2,6 +2,7 @@
 
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
 use std::fs;
 
 /// The limit on the size of core dumps as it was: soft and hard.
@@ -28,6 +29,33 @@ impl CoreLimit {
             let _ = setrlimit(Resource::RLIMIT_CORE, soft, hard);
         }
     }
+}
+
+/// What SIGXFSZ did before it was ignored.
+#[derive(Clone, Copy, Debug)]
+pub struct FileSizeSignal(Option<SigHandler>);
+
+/// Makes a write beyond the limit of a file's size (`ulimit -f`) an error and not the program's end,
+/// which would leave plaintext behind. Gives what to restore for other programs.
+pub fn ignore_file_size_signal() -> FileSizeSignal {
+    // SAFETY: no handler is installed; the disposition "ignore" runs no code.
+    FileSizeSignal(unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.ok())
+}
+
+impl FileSizeSignal {
+    /// Sets the disposition as it was before.
+    pub fn restore(self) {
+        if let Some(SigHandler::SigDfl) = self.0 {
+            // SAFETY: no handler is installed; the default disposition runs no code of this program.
+            let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigDfl) };
+        }
+    }
+}
+
+/// Lets this process hear of the end of its children, whatever it was started with.
+pub fn default_child_signal() {
+    // SAFETY: no handler is installed; the default disposition runs no code of this program.
+    let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
 }
 
 /// A set of signals, by number.

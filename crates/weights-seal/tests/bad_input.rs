@@ -253,3 +253,19 @@ fn no_permission() {
     fixture.verify();
     assert_eq!(files_below(&fixture.path("sealed")), before);
 }
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_and_leaves_nothing() {
+    let fixture = Fixture::sealed();
+    let mut open = fixture.command("open");
+    open.arg("--to")
+        .arg(fixture.path("out"))
+        .arg("--allow-disk");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -f 8; exec \"$@\"", "sh"]);
+    shell.arg(open.get_program()).args(open.get_args());
+    let (code, _, stderr) = run(&mut shell);
+    assert_eq!(code, USAGE, "{stderr}");
+    assert_has(&stderr, &["too large"]);
+    assert_eq!(fixture.names(), ["keys", "plain", "sealed"]);
+}

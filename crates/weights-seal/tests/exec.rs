@@ -132,7 +132,10 @@ fn nothing_is_seen_from_outside() {
     assert!(!mounts.contains("weights-seal"), "{mounts}");
     // Nor does the supervisor, which outlives the command, see it.
     let seen = format!("/proc/{}/root{}", session.child.id(), directory.display());
-    assert_eq!(names_in(Path::new(&seen)), [""; 0]);
+    // Only root may look into it at all.
+    if common::is_root() {
+        assert_eq!(names_in(Path::new(&seen)), [""; 0]);
+    }
     assert_eq!(session.finish(), 0);
     assert!(!directory.exists());
 }

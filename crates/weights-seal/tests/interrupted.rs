@@ -63,6 +63,8 @@ fn a_signal_leaves_nothing_behind() {
         (Signal::SIGINT, 130),
         (Signal::SIGTERM, 143),
         (Signal::SIGHUP, 129),
+        (Signal::SIGQUIT, 131),
+        (Signal::SIGUSR1, 138),
     ] {
         let (found, text) = (0..ATTEMPTS)
             .find_map(|_| {

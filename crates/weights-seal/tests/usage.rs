@@ -186,3 +186,64 @@ fn values_out_of_range() {
     }
     assert_eq!(fixture.names(), ["keys", "plain", "sealed"]);
 }
+
+#[test]
+fn what_may_be_a_secret_is_not_repeated() {
+    let fixture = Fixture::sealed();
+    let digits = "0123456789abcdef".repeat(4);
+    let publisher = format!("sealed-weights-publisher-1 {digits}");
+    let key = format!("key-file:sealed-weights-key-1 {digits}");
+    let cases: [(&str, &str); 4] = [
+        ("--publisher", &publisher),
+        ("--key", &digits),
+        ("--key", "hunter2"),
+        ("--key", &key),
+    ];
+    for (flag, text) in cases {
+        let mut command = program();
+        command.arg("verify").arg(fixture.path("sealed"));
+        if flag == "--key" {
+            command.arg("--any-publisher");
+        }
+        let (code, _, stderr) = run(command.args([flag, text]));
+        assert_eq!(code, USAGE, "{stderr}");
+        assert_has(&stderr, &[flag, "not shown because it may be a secret"]);
+        assert!(!stderr.contains(&digits[..16]), "{stderr}");
+        assert!(!stderr.contains("hunter2"), "{stderr}");
+    }
+    let (code, _, stderr) = fixture.seal("plain", "other", &[]);
+    assert_eq!(code, 0, "{stderr}");
+}
+
+#[test]
+fn directories_that_are_not_there_and_names_that_forge() {
+    let fixture = Fixture::sealed();
+    for name in ["inspect", "verify"] {
+        let mut command = program();
+        command.arg(name).arg(fixture.path("none\n\u{1b}[2Jx"));
+        if name == "verify" {
+            command.args(["--no-key", "--any-publisher"]);
+        }
+        let (code, _, stderr) = run(&mut command);
+        assert_eq!(code, USAGE);
+        assert_has(&stderr, &["none\\n\\u{1b}[2Jx: no such directory"]);
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_undoes_nothing() {
+    let fixture = Fixture::new();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = fixture
+        .seal_command("plain", "sealed")
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(USAGE));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_has(&stderr, &["done, but the report could not be written"]);
+    fixture.verify();
+}

@@ -1,7 +1,7 @@
 //! `weights-seal exec`.
 
-use super::note;
 use super::open::{PAGE, pages};
+use super::{check_exists, note};
 use crate::cancel::Cancel;
 use crate::error::CliError;
 use crate::keys::secret_variables;
@@ -11,8 +11,10 @@ use crate::private::namespace::{self, Memory, Mounted};
 use crate::private::{Directory, Kind, Program, supervisor};
 use crate::process;
 use crate::progress::{Meter, summary};
+use crate::shown;
 use crate::units::{self, parse_size};
 use clap::{Args, ValueEnum};
+use sealed_weights::error::{ModelError, SealError};
 use sealed_weights::model::{ExtractOptions, Extraction, SealedModel, SignedModel};
 use std::ffi::OsString;
 use std::io::Write;
@@ -63,7 +65,8 @@ pub struct ExecArgs {
     #[command(flatten)]
     pub work: WorkArgs,
 
-    /// The command and its arguments; {} in an argument is replaced by the directory, which is also
+    /// The command and its arguments, run as this user: another one cannot read the model. A process
+    /// that it leaves behind keeps what it has open. {} in an argument is replaced by the directory, which is also
     /// in WEIGHTS_SEAL_DIR
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -89,7 +92,7 @@ pub fn exec(args: ExecArgs) -> Result<u8, CliError> {
         Some(at) => {
             return Err(CliError::usage(format!(
                 "--at {}: it is no directory; make it first, it may be empty",
-                at.display()
+                shown::path(at)
             )));
         }
         None => {
@@ -106,13 +109,21 @@ pub fn exec(args: ExecArgs) -> Result<u8, CliError> {
         (None, at) => std::path::absolute(at.clone().unwrap_or_default())
             .map_err(|error| CliError::usage(format!("--at: {error}")))?,
     };
+    check_exists(&args.sealed)?;
+    if made.is_none() {
+        check_apart(&at, &args.sealed)?;
+    }
     // The child's memory is this process's: `made` is dropped here only, after the child's end.
     let code = supervisor::supervise(|| {
         let error = match become_command(&args, &program, &at, kind) {
             Ok(never) => match never {},
             Err(error) => error,
         };
-        let _ = writeln!(std::io::stderr(), "error: {error}");
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: {}",
+            shown::message(&error.to_string())
+        );
         match error {
             CliError::Exec { code, .. } => code,
             CliError::Interrupted { .. } => error.exit_code(),
@@ -121,6 +132,22 @@ pub fn exec(args: ExecArgs) -> Result<u8, CliError> {
     });
     drop(made);
     code
+}
+
+/// What is mounted at a directory hides what is in it: that must not be the sealed model.
+fn check_apart(at: &Path, sealed: &Path) -> Result<(), CliError> {
+    let hides = match (at.canonicalize(), sealed.canonicalize()) {
+        (Ok(at), Ok(sealed)) => sealed.starts_with(at),
+        _ => false,
+    };
+    if hides {
+        return Err(CliError::usage(format!(
+            "--at {}: it is or holds the sealed model, which would be hidden; choose an empty \
+             directory",
+            shown::path(at)
+        )));
+    }
+    Ok(())
 }
 
 enum Never {}
@@ -139,6 +166,7 @@ fn become_command(
         namespace::enter()?;
     }
     let core_limit = process::forbid_dumps();
+    let file_size_signal = process::ignore_file_size_signal();
     let signed = SignedModel::read(&args.sealed, args.policy.policy()?)?;
     let model = signed.unlock(&args.keys.identities()?)?;
     let huge_pages = kind == Kind::MountPoint && args.huge_pages == Switch::Yes;
@@ -152,12 +180,13 @@ fn become_command(
             quiet,
             &format!(
                 "without a namespace, all processes of this user see the plaintext in {}",
-                at.display()
+                shown::path(at)
             ),
         );
     }
     let bytes = model.signed().bytes();
-    let extraction = Extraction::prepare(&model, at, ExtractOptions::default())?;
+    let extraction = Extraction::prepare(&model, at, ExtractOptions::default())
+        .map_err(|error| not_empty(at, error))?;
     let cancel = Cancel::on_signals()?;
     let meter = Meter::new("opening", bytes, quiet, cancel.clone());
     extraction
@@ -175,9 +204,21 @@ fn become_command(
         return Err(CliError::Interrupted { signal });
     }
     core_limit.restore();
-    let (_, texts) = args.keys.texts();
+    file_size_signal.restore();
+    let (_, texts) = args.keys.texts()?;
     let hidden: Vec<String> = texts.iter().flat_map(|key| secret_variables(key)).collect();
     Err(program.exec(at, &args.placeholder, &hidden))
+}
+
+/// The library's message names a flag that `exec` does not have.
+fn not_empty(at: &Path, error: SealError) -> CliError {
+    match error {
+        SealError::Model(ModelError::Exists { .. }) => CliError::usage(format!(
+            "{}: it is not an empty directory in memory",
+            shown::path(at)
+        )),
+        error => CliError::Seal(error),
+    }
 }
 
 fn size(args: &ExecArgs, model: &SealedModel) -> Result<u64, CliError> {

@@ -1,6 +1,6 @@
 //! `weights-seal inspect`.
 
-use super::print;
+use super::{check_exists, print};
 use crate::error::CliError;
 use crate::tables;
 use crate::units;
@@ -102,6 +102,7 @@ fn read(args: &InspectArgs) -> Result<Inspection, CliError> {
         any_publisher: true,
         ..Policy::default()
     };
+    check_exists(&args.sealed)?;
     let model = SignedModel::read(&args.sealed, policy)?;
     let (signed, manifest) = (model.signed(), model.signed().manifest());
     let mut files = Vec::with_capacity(manifest.files.len());

@@ -1,7 +1,8 @@
 //! `weights-seal keygen`.
 
-use super::print;
+use super::report;
 use crate::error::CliError;
+use crate::shown;
 use clap::Args;
 use sealed_weights::error::KeyError;
 use sealed_weights::publisher_file;
@@ -50,7 +51,7 @@ pub fn keygen(args: &KeygenArgs, out: &mut dyn Write) -> Result<(), CliError> {
         }
         failed(error)
     })?;
-    print(out, &text)
+    report(out, &text)
 }
 
 /// Makes the directory; refuses to replace a key, after which nothing could be opened any more.
@@ -86,7 +87,7 @@ fn make(directory: &Path, wanted: &[&str], made: &mut Vec<PathBuf>) -> Result<St
         KeyFile::create(&path)?;
         text.push_str(&format!(
             "{}: opens models; keep it secret. Use: key-file:{0}\n",
-            path.display()
+            shown::path(&path)
         ));
         made.push(path);
     }
@@ -96,13 +97,13 @@ fn make(directory: &Path, wanted: &[&str], made: &mut Vec<PathBuf>) -> Result<St
         let public = directory.join(PUBLISHER_PUBLIC);
         text.push_str(&format!(
             "{}: signs models; keep it secret\n",
-            path.display()
+            shown::path(&path)
         ));
         made.push(path);
         publisher_file::create_public(&public, key.id())?;
         text.push_str(&format!(
             "{}: for everyone who opens models, as --publisher; it is {}\n",
-            public.display(),
+            shown::path(&public),
             key.id()
         ));
         made.push(public);

@@ -1,11 +1,12 @@
 //! `weights-seal open`.
 
-use super::print;
+use super::{check_exists, report};
 use crate::cancel::Cancel;
 use crate::error::CliError;
 use crate::memory;
 use crate::options::{KeyArgs, PolicyArgs, WorkArgs};
 use crate::progress::{Meter, summary};
+use crate::shown;
 use clap::Args;
 use sealed_weights::model::{
     ExtractOptions, Extraction, SealedModel, SignedModel, is_memory_file_system,
@@ -43,8 +44,9 @@ pub struct OpenArgs {
 /// Opens a model into a directory.
 ///
 /// # Errors
-/// [`CliError`]; the directory is then as it was.
+/// [`CliError`]; the directory is then as it was, but for [`CliError::NotReported`].
 pub fn open(args: &OpenArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    check_exists(&args.sealed)?;
     let signed = SignedModel::read(&args.sealed, args.policy.policy()?)?;
     let model = signed.unlock(&args.keys.identities()?)?;
     let options = ExtractOptions {
@@ -63,9 +65,9 @@ pub fn open(args: &OpenArgs, out: &mut dyn Write) -> Result<(), CliError> {
         "opened {} of {} files into {}\n",
         summary(bytes, meter.finish()),
         model.manifest().files.len(),
-        args.to.display()
+        shown::path(&args.to)
     );
-    print(out, &text)
+    report(out, &text)
 }
 
 /// Bytes of a page.

@@ -1,8 +1,9 @@
 //! `weights-seal rewrap`.
 
-use super::print;
+use super::{check_exists, report};
 use crate::error::CliError;
 use crate::options::{KeyArgs, PolicyArgs, RecipientArgs};
+use crate::shown;
 use clap::Args;
 use sealed_weights::model::{Rewrap, SignedModel, rewrap as rewrap_model};
 use std::io::Write;
@@ -34,8 +35,9 @@ pub struct RewrapArgs {
 /// Gives a model new recipients.
 ///
 /// # Errors
-/// [`CliError`]; the model is then as it was.
+/// [`CliError`]; the model is then as it was, but for [`CliError::NotReported`].
 pub fn rewrap(args: &RewrapArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    check_exists(&args.sealed)?;
     let signed = SignedModel::read(&args.sealed, args.policy.policy()?)?;
     let model = signed.unlock(&args.keys.identities()?)?;
     let mode = if args.add {
@@ -44,7 +46,7 @@ pub fn rewrap(args: &RewrapArgs, out: &mut dyn Write) -> Result<(), CliError> {
         Rewrap::Replace
     };
     let entries = rewrap_model(&model, mode, &args.recipients.recipients()?)?;
-    let mut text = format!("{} now opens with:\n", args.sealed.display());
+    let mut text = format!("{} now opens with:\n", shown::path(&args.sealed));
     for entry in entries {
         text.push_str(&format!("  {}\n", entry.describe()));
     }
@@ -54,5 +56,5 @@ pub fn rewrap(args: &RewrapArgs, out: &mut dyn Write) -> Result<(), CliError> {
              weights-seal rotate shuts them out.\n",
         );
     }
-    print(out, &text)
+    report(out, &text)
 }

@@ -1,11 +1,12 @@
 //! `weights-seal rotate`.
 
 use super::seal::described;
-use super::{note, print};
+use super::{check_exists, note, report};
 use crate::cancel::Cancel;
 use crate::error::CliError;
 use crate::options::{KeyArgs, PolicyArgs, RecipientArgs, SuiteArgs, WorkArgs};
 use crate::progress::{Meter, summary};
+use crate::shown;
 use clap::Args;
 use sealed_weights::model::{RotateOptions, Rotation, SignedModel};
 use sealed_weights::publisher_file;
@@ -50,9 +51,11 @@ pub struct RotateArgs {
 /// Seals a model anew under a fresh key.
 ///
 /// # Errors
-/// [`CliError`]; the model is then as it was.
+/// [`CliError`]; the model is then as it was, but for [`CliError::NotReported`].
 pub fn rotate(args: &RotateArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    let publisher = publisher_file::read(&args.sign).map_err(CliError::flag("--sign"))?;
+    let publisher = publisher_file::read(&args.sign)
+        .map_err(CliError::text("--sign", &args.sign.to_string_lossy()))?;
+    check_exists(&args.sealed)?;
     let signed = SignedModel::read(&args.sealed, args.policy.policy()?)?;
     let model = signed.unlock(&args.keys.identities()?)?;
     let options = RotateOptions {
@@ -78,8 +81,8 @@ pub fn rotate(args: &RotateArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let text = format!(
         "sealed {} anew in {}\n{}",
         summary(bytes, meter.finish()),
-        args.sealed.display(),
+        shown::path(&args.sealed),
         described(&signed)
     );
-    print(out, &text)
+    report(out, &text)
 }

@@ -1,10 +1,11 @@
 //! `weights-seal seal`.
 
-use super::{note, print};
+use super::{note, report};
 use crate::cancel::Cancel;
 use crate::error::CliError;
 use crate::options::{RecipientArgs, SuiteArgs, WorkArgs};
 use crate::progress::{Meter, summary};
+use crate::shown;
 use clap::Args;
 use sealed_weights::error::{ModelError, SealError};
 use sealed_weights::manifest::SignedManifest;
@@ -66,9 +67,10 @@ pub struct SealArgs {
 /// Seals a model.
 ///
 /// # Errors
-/// [`CliError`]; the destination is then as it was.
+/// [`CliError`]; the destination is then as it was, but for [`CliError::NotReported`].
 pub fn seal(args: &SealArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    let publisher = publisher_file::read(&args.sign).map_err(CliError::flag("--sign"))?;
+    let publisher = publisher_file::read(&args.sign)
+        .map_err(CliError::text("--sign", &args.sign.to_string_lossy()))?;
     let options = SealOptions {
         model: args.model.clone(),
         version: args.model_version,
@@ -94,10 +96,10 @@ pub fn seal(args: &SealArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let text = format!(
         "sealed {} of {files} files into {}\n{}",
         summary(bytes, elapsed),
-        args.dest.display(),
+        shown::path(&args.dest),
         described(&signed)
     );
-    print(out, &text)
+    report(out, &text)
 }
 
 /// What to pin a model by.
@@ -117,11 +119,11 @@ fn explain(args: &SealArgs, error: SealError) -> CliError {
         SealError::Model(ModelError::OldVersion { wanted, .. }) => CliError::usage(format!(
             "--model-version {}: the next version of {} is {wanted}; give that or a later one",
             args.model_version.unwrap_or_default(),
-            args.dest.display()
+            shown::path(&args.dest)
         )),
         SealError::Model(ModelError::ContextDiffers { fields }) => CliError::usage(format!(
             "--replace: {} is another model ({fields}); give --model its name, or another DEST",
-            args.dest.display()
+            shown::path(&args.dest)
         )),
         error => CliError::Seal(error),
     }

@@ -1,10 +1,11 @@
 //! `weights-seal verify`.
 
-use super::print;
+use super::{check_exists, print};
 use crate::cancel::Cancel;
 use crate::error::CliError;
 use crate::options::{KeyArgs, PolicyArgs, TrustArg, WorkArgs};
 use crate::progress::Meter;
+use crate::shown;
 use crate::tables;
 use crate::units;
 use clap::Args;
@@ -58,6 +59,7 @@ pub fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
     };
     let mut models = Vec::new();
     for path in &args.sealed {
+        check_exists(path)?;
         models.push(SignedModel::read(path, policy.clone())?);
     }
     let mut handled = None;
@@ -91,7 +93,7 @@ pub fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
         finish(&mut table, what, bytes, meter.finish());
         let text = format!(
             "{}: {}, version {}\n{}{}\n",
-            path.display(),
+            shown::path(path),
             manifest.manifest().model.escape_debug(),
             manifest.manifest().version,
             tables::text(&table),
@@ -115,10 +117,10 @@ fn verdict(path: &Path, no_key: bool) -> String {
     if no_key {
         format!(
             "{}: what the publisher signed; nothing was decrypted",
-            path.display()
+            shown::path(path)
         )
     } else {
-        format!("{}: authentic", path.display())
+        format!("{}: authentic", shown::path(path))
     }
 }
 

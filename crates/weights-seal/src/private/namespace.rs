@@ -31,6 +31,14 @@ fn enter_as_user() -> Result<(), CliError> {
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS).map_err(not_permitted)?;
     let write = |name: &str, text: String| {
         fs::write(format!("/proc/self/{name}"), text).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::NotFound {
+                return CliError::Exec {
+                    message: format!(
+                        "/proc/self/{name} is not there: a user namespace needs /proc to be mounted"
+                    ),
+                    code: FAILED,
+                };
+            }
             not_permitted(Errno::from_raw(error.raw_os_error().unwrap_or_default()))
         })
     };

@@ -11,13 +11,15 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 /// Passed on to the command. Stops and continuations reach it as a member of the same process group.
-const FORWARDED: [Signal; 6] = [
+const FORWARDED: [Signal; 8] = [
     Signal::SIGHUP,
     Signal::SIGINT,
     Signal::SIGQUIT,
     Signal::SIGTERM,
     Signal::SIGUSR1,
     Signal::SIGUSR2,
+    Signal::SIGALRM,
+    Signal::SIGXCPU,
 ];
 
 /// Runs `child` in a child process, which it may replace by a command, and waits for its end. Gives
@@ -36,6 +38,8 @@ pub fn supervise(child: impl FnOnce() -> u8) -> Result<u8, CliError> {
             Errno::EBUSY,
         ));
     }
+    // Where the caller ignored it, the kernel would tell nobody of the child's end.
+    process::default_child_signal();
     let ignored = process::ignored_signals();
     let mut handled = SigSet::empty();
     handled.add(Signal::SIGCHLD);
@@ -62,7 +66,12 @@ pub fn supervise(child: impl FnOnce() -> u8) -> Result<u8, CliError> {
             }
             std::process::exit(i32::from(child()));
         }
-        ForkResult::Parent { child } => Ok(wait(child, &signals)),
+        ForkResult::Parent { child } => {
+            // The command, as the same user, would read the variables in /proc/PID/environ. After
+            // the fork: the child writes its user namespace's maps, for which it must be dumpable.
+            let _ = prctl::set_dumpable(false);
+            Ok(wait(child, &signals))
+        }
     }
 }
 
@@ -84,7 +93,9 @@ fn wait(child: Pid, signals: &SignalFd) -> u8 {
         } else if info.ssi_code <= 0 {
             // From a process. The terminal's Ctrl-C (SI_KERNEL, above 0) has reached the command
             // already.
-            let _ = kill(child, signal);
+            if kill(child, signal) == Err(Errno::ESRCH) {
+                return reap(child).unwrap_or(FAILED);
+            }
         }
     }
 }
@@ -101,8 +112,9 @@ fn reap(child: Pid) -> Option<u8> {
             Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => {
                 code = Some(interrupted(signal as i32));
             }
-            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return code,
+            Ok(WaitStatus::StillAlive) => return code,
             Ok(_) | Err(Errno::EINTR) => {}
+            // No child is left (ECHILD), with `code` or without.
             Err(_) => return code.or(Some(FAILED)),
         }
     }
