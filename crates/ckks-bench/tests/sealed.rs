@@ -7,6 +7,7 @@ mod program;
 use ckks_bench::report::{Report, Verdict};
 use program::{assert_has, program, run};
 use sealed_weights::model::{SealJob, SealOptions};
+use sealed_weights::publisher_file;
 use sealed_weights::recipient::Recipient;
 use sealed_weights::recipient::key_file::KeyFile;
 use sealed_weights::signing::PublisherKey;
@@ -27,7 +28,7 @@ fn model(folder: &Path) -> PublisherKey {
     fs::write(folder.join("plain/model.safetensors"), file).unwrap();
     fs::write(folder.join("plain/config.json"), "{}").unwrap();
     let publisher = PublisherKey::from_seed(&Zeroizing::new([5; 32])).unwrap();
-    fs::write(folder.join("publisher.pub"), publisher.id().to_string()).unwrap();
+    publisher_file::create_public(&folder.join("publisher.pub"), publisher.id()).unwrap();
     let recipients: [Box<dyn Recipient>; 1] =
         [Box::new(KeyFile::create(&folder.join("key")).unwrap())];
     SealJob::prepare(

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use sealed_weights::core_header::ChunkSize;
 use sealed_weights::model::{SealJob, SealOptions};
+use sealed_weights::publisher_file;
 use sealed_weights::recipient::Recipient;
 use sealed_weights::recipient::key_file::KeyFile;
 use sealed_weights::signing::PublisherKey;
@@ -27,7 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         KeyFile::create(key)?
     };
     let signer = PublisherKey::from_seed(&Zeroizing::new([5; 32]))?;
-    std::fs::write(publisher, format!("{}\n", signer.id()))?;
+    let publisher = Path::new(publisher);
+    if !publisher.exists() {
+        publisher_file::create_public(publisher, signer.id())?;
+    }
     let options = SealOptions {
         // Short chunks make many borders; large models get the usual ones.
         chunk_size: match std::env::var("CHUNK_SIZE") {
