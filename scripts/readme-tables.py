@@ -278,7 +278,8 @@ def evaluation(configuration, native):
 
 def model(folder):
     """The budget of a model."""
-    found = [p for p in sorted(folder.glob("*.json")) if not p.name.startswith("one-vector")]
+    others = ("one-vector", "sealing")
+    found = [p for p in sorted(folder.glob("*.json")) if not p.name.startswith(others)]
     if len(found) != 1:
         raise Wrong(f"{folder} should have the budget of one model; scripts/results.sh makes it")
     budget = load(found[0])
@@ -311,11 +312,64 @@ def model(folder):
             yield f"Measured in a slice: {', '.join(phase['extrapolated'])}."
 
 
+DESTINATIONS = {
+    "warm": "memory in use already",
+    "fresh-huge": "fresh memory, 2 MiB pages",
+    "shm": "/dev/shm",
+    "huge-tmpfs": "tmpfs with `huge=always`",
+}
+
+
+def sealing(folder):
+    """Opening and sealing of weights."""
+    path = folder / "sealing.json"
+    report = load(path)
+    if report["schema"] != "weights-seal-bench":
+        raise Wrong(f"{path} is no report of weights-seal bench")
+    cases = {case["id"]: case for case in report["cases"]}
+    host, build, subject = report["host"], report["build"], report["subject"]
+    threads = min(2, host["cores"])
+    commit = (build["commit"] or "no commit")[:7] + (" with changes" if build["dirty"] else "")
+
+    def rates(name):
+        """One thread and more, in GB/s."""
+        texts = []
+        for count in range(1, threads + 1):
+            case = cases.get(f"{name}/{count}t")
+            rate = case and case["bytes_per_second"]
+            texts.append(f"{rate / 1e9:.2f}" if rate else "–")
+        return " / ".join(texts)
+
+    yield (
+        f"{host['cpu_model']}, {plural(host['cores'], 'core')} of it, a file of "
+        f"{size(subject['bytes'])} in the page cache, {report['conditions']['suite']} by "
+        f"{report['conditions']['provider']}, GB/s with one / two threads, median of "
+        f"{report['rounds']} rounds but the first, commit {commit}:"
+    )
+    yield ""
+    yield "| to | plain file | sealed, tags checked | sealed, tags and signed hashes checked |"
+    yield "|---|---|---|---|"
+    for name, words in DESTINATIONS.items():
+        ways = (rates(f"open/{name}/{way}") for way in ("plain", "key-holders", "publisher"))
+        yield f"| {words} | {' | '.join(ways)} |"
+    yield f"| the disk (sealing, without fsync) | {rates('floor/copy')} | – | {rates('seal')} |"
+    added = report["overhead"]
+    share = (added["sealed_bytes"] + added["documents_bytes"]) / added["plain_bytes"] - 1
+    yield ""
+    yield (
+        f"Sealing adds {100 * share:.4f} % of bytes. A tensor of 23 MB takes "
+        f"{seconds(cases[f'operation/tensor/{threads}t']['summary']['median_seconds'])}, new "
+        "recipients for 100 files "
+        f"{seconds(cases['operation/rewrap']['summary']['median_seconds'])}."
+    )
+
+
 TABLES = {
     "one-vector": one_vector,
     "many-vectors": many_vectors,
     "libraries": libraries,
     "model": model,
+    "sealing": sealing,
 }
 
 
