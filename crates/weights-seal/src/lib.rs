@@ -3,7 +3,7 @@
 //! The format and all cryptography are in [`sealed_weights`]; here are the command line, progress,
 //! signals, and the private memory that `exec` runs a command with.
 //!
-//! * [`bench`] measures all this;
+//! * [`mod@bench`] measures all this;
 //! * [`commands`] are the subcommands;
 //! * [`private`] is a memory file system that only one command sees.
 
