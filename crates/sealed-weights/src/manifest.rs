@@ -61,7 +61,7 @@ pub struct ManifestFile {
 }
 
 /// A manifest as found: parsed, with a signature that is that of the publisher it names. Whether
-/// that publisher is trusted is for [`crate::Policy`] to say.
+/// that publisher is trusted is for [`crate::model::Policy`] to say.
 #[derive(Debug, Clone)]
 pub struct SignedManifest {
     manifest: Manifest,
