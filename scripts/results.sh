@@ -39,8 +39,9 @@ fi
 # The figures come from one build, whatever is edited meanwhile.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# Together: apart they would be built with other features of what they share, and anew.
+cargo build --locked --quiet --release --bin ckks-bench --bin weights-seal
 for program in ckks-bench weights-seal; do
-    cargo build --locked --quiet --release --package "$program"
     cp "${CARGO_TARGET_DIR:-target}/release/$program" "$work/$program"
 done
 mkdir -p "$folder" "$work/pictures"
