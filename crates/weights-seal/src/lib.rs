@@ -21,5 +21,4 @@ pub mod private;
 pub mod process;
 pub mod progress;
 pub mod shown;
-mod tables;
 pub mod units;

@@ -1,6 +1,6 @@
 //! Text from outside, as it is shown on a terminal.
 
-use std::path::Path;
+pub use sealed_weights::path::shown as path;
 
 /// Words before a secret in a file, as they appear where a file's text is given for its name.
 const WORDS: [&str; 3] = [
@@ -11,22 +11,12 @@ const WORDS: [&str; 3] = [
 /// Hexadecimal digits in a row that may be a key.
 const DIGITS: usize = 32;
 
-/// A path with its control characters escaped: a name must not move the cursor or forge a line.
-#[must_use]
-pub fn path(path: &Path) -> String {
-    escaped(&path.to_string_lossy(), |_| false)
-}
-
 /// A message of several lines with all other control characters escaped.
 #[must_use]
 pub fn message(text: &str) -> String {
-    escaped(text, |c| c == '\n')
-}
-
-fn escaped(text: &str, kept: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() && !kept(c) {
+        if c.is_control() && c != '\n' {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -49,6 +39,7 @@ pub fn may_be_secret(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn control_characters_are_escaped() {

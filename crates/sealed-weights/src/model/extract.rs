@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::statfs;
 
 use super::sealed::SealedModel;
-use super::staging::{Access, Staging, check_room, hidden_prefix, parent_of, remove_left_behind};
+use super::staging::{
+    Access, Staging, check_room, hidden_prefix, io_error, parent_of, remove_left_behind,
+};
 use crate::error::{ModelError, SealError};
 use crate::work::Work;
 
@@ -46,7 +48,7 @@ impl<'a> Extraction<'a> {
         let exists = fs::symlink_metadata(directory).is_ok();
         if exists {
             remove_left_behind(directory, &hidden_prefix(&directory.join(STAGED))?);
-            let mut entries = fs::read_dir(directory).map_err(failed("list", directory))?;
+            let mut entries = fs::read_dir(directory).map_err(io_error("list", directory))?;
             if entries.next().is_some() {
                 return Err(ModelError::NotEmpty {
                     path: directory.to_path_buf(),
@@ -104,14 +106,14 @@ impl<'a> Extraction<'a> {
                     .recursive(true)
                     .mode(0o700)
                     .create(parent)
-                    .map_err(failed("create", parent))?;
+                    .map_err(io_error("create", parent))?;
             }
             let destination: File = OpenOptions::new()
                 .write(true)
                 .create_new(true)
                 .mode(0o600)
                 .open(&path)
-                .map_err(failed("create", &path))?;
+                .map_err(io_error("create", &path))?;
             let file = self.model.file(listed.path.as_str())?;
             file.copy_to(&destination, &path, work)?;
         }
@@ -124,7 +126,7 @@ impl<'a> Extraction<'a> {
 /// # Errors
 /// [`SealError::Io`] if the directory cannot be looked at.
 pub fn is_memory_file_system(directory: &Path) -> Result<bool, SealError> {
-    let stat = statfs(directory).map_err(|errno| failed("look at", directory)(errno.into()))?;
+    let stat = statfs(directory).map_err(|errno| io_error("look at", directory)(errno.into()))?;
     // The field's type differs between architectures; the magic numbers have 32 bits.
     Ok(MEMORY_FILE_SYSTEMS.contains(&(stat.f_type as u64 & 0xffff_ffff)))
 }
@@ -140,10 +142,10 @@ pub(crate) fn needed(model: &SealedModel) -> u64 {
 }
 
 fn move_up(from: &Path, to: &Path) -> Result<(), SealError> {
-    for entry in fs::read_dir(from).map_err(failed("list", from))? {
-        let entry = entry.map_err(failed("list", from))?;
+    for entry in fs::read_dir(from).map_err(io_error("list", from))? {
+        let entry = entry.map_err(io_error("list", from))?;
         let target = to.join(entry.file_name());
-        fs::rename(entry.path(), &target).map_err(failed("create", &target))?;
+        fs::rename(entry.path(), &target).map_err(io_error("create", &target))?;
     }
     Ok(())
 }
@@ -156,14 +158,5 @@ fn empty(directory: &Path) {
         } else {
             fs::remove_file(path)
         };
-    }
-}
-
-fn failed(action: &'static str, path: &Path) -> impl Fn(std::io::Error) -> SealError {
-    let path = path.to_path_buf();
-    move |source| SealError::Io {
-        action,
-        path: path.clone(),
-        source,
     }
 }

@@ -291,7 +291,7 @@ fn give(path: &Path, uid: u32, gid: u32) -> Result<(), SealError> {
     Ok(())
 }
 
-fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> SealError {
+pub(crate) fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> SealError {
     let path = path.to_path_buf();
     move |source| SealError::Io {
         action,

@@ -2,8 +2,8 @@
 
 use super::{check_exists, print};
 use crate::error::CliError;
-use crate::tables;
 use crate::units;
+use bench_report::terminal;
 use clap::Args;
 use jiff::Timestamp;
 use sealed_weights::manifest::MANIFEST_NAME;
@@ -148,7 +148,7 @@ fn describe(inspection: &Inspection) -> String {
         .sealed_bytes
         .saturating_sub(inspection.plain_bytes);
     let percent = 100.0 * overhead as f64 / (inspection.plain_bytes.max(1)) as f64;
-    let mut facts = tables::words(&["what", "as stated"]);
+    let mut facts = terminal::words(&["what", "as stated"]);
     let rows = [
         ("model", inspection.model.escape_debug().to_string()),
         ("version", inspection.version.to_string()),
@@ -166,7 +166,7 @@ fn describe(inspection: &Inspection) -> String {
     for (what, value) in rows {
         facts.add_row([what, &value]);
     }
-    let mut files = tables::words(&["file", "plaintext", "suite", "chunk", "header"]);
+    let mut files = terminal::words(&["file", "plaintext", "suite", "chunk", "header"]);
     for file in &inspection.files {
         files.add_row([
             file.path.as_str(),
@@ -184,7 +184,7 @@ fn describe(inspection: &Inspection) -> String {
     }
     format!(
         "{NOTHING_VERIFIED}\n\n{}\n{}",
-        tables::text(&facts),
-        tables::text(&files)
+        terminal::text(&facts),
+        terminal::text(&files)
     )
 }

@@ -6,8 +6,8 @@ use crate::error::CliError;
 use crate::options::{KeyArgs, PolicyArgs, TrustArg, WorkArgs};
 use crate::progress::Meter;
 use crate::shown;
-use crate::tables;
 use crate::units;
+use bench_report::terminal;
 use clap::Args;
 use comfy_table::Table;
 use sealed_weights::model::{Policy, SignedModel};
@@ -96,7 +96,7 @@ pub fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
             shown::path(path),
             manifest.manifest().model.escape_debug(),
             manifest.manifest().version,
-            tables::text(&table),
+            terminal::text(&table),
             verdict(path, args.no_key)
         );
         print(out, &text)?;
@@ -126,7 +126,7 @@ fn verdict(path: &Path, no_key: bool) -> String {
 
 fn described(signed: &SignedModel, policy: &Policy) -> Table {
     let files = signed.signed().manifest().files.len();
-    let mut table = tables::words(&["checked", "result"]);
+    let mut table = terminal::words(&["checked", "result"]);
     let publisher = if policy.any_publisher {
         "signed by anybody, as --any-publisher allows"
     } else {
